@@ -6,6 +6,7 @@
 #include <gander/detail/completion.hpp>
 #include <gander/detail/config.hpp>
 #include <gander/detail/initiate.hpp>
+#include <gander/detail/rows.hpp>
 #include <gander/error.hpp>
 #include <gander/options.hpp>
 #include <gander/payload.hpp>
@@ -21,14 +22,6 @@ namespace gander {
 namespace detail {
 
 class listener_state;
-
-/// One row of the notification table.
-struct notification_row {
-    std::int64_t id = 0;
-    std::string channel;
-    std::string payload;
-    std::int64_t created_at = 0;
-};
 
 using receive_handler = asio::any_completion_handler<void(error_code, notification)>;
 using wait_handler = asio::any_completion_handler<void(error_code)>;

@@ -6,6 +6,7 @@
 #include <gander/detail/completion.hpp>
 #include <gander/detail/config.hpp>
 #include <gander/detail/initiate.hpp>
+#include <gander/detail/rows.hpp>
 #include <gander/error.hpp>
 #include <gander/options.hpp>
 
@@ -20,23 +21,6 @@ namespace gander {
 namespace detail {
 
 class database_state;
-
-/// One row of the job table.
-struct job_row {
-    std::int64_t id = 0;
-    std::string queue;
-    std::string payload;
-    std::string state;
-    std::int64_t priority = 0;
-    std::int64_t run_at = 0;
-    std::string worker;
-    std::int64_t claim_expires_at = 0;
-    std::int64_t attempts = 0;
-    std::int64_t max_attempts = 0;
-    std::int64_t created_at = 0;
-    std::optional<std::int64_t> expires_at;
-    std::optional<std::string> last_error;
-};
 
 using job_handler = asio::any_completion_handler<void(error_code)>;
 

@@ -6,6 +6,7 @@
 #include <gander/detail/completion.hpp>
 #include <gander/detail/config.hpp>
 #include <gander/detail/initiate.hpp>
+#include <gander/detail/rows.hpp>
 #include <gander/error.hpp>
 #include <gander/options.hpp>
 #include <gander/payload.hpp>
@@ -22,15 +23,6 @@ namespace gander {
 namespace detail {
 
 class consumer_state;
-
-/// One row of the stream table.
-struct event_row {
-    std::int64_t offset = 0;
-    std::string topic;
-    std::optional<std::string> key;
-    std::string payload;
-    std::int64_t created_at = 0;
-};
 
 using read_handler = asio::any_completion_handler<void(error_code, batch)>;
 using commit_handler = asio::any_completion_handler<void(error_code)>;
