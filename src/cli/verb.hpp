@@ -36,6 +36,8 @@ struct verb {
 
     /// Does it and returns the exit status. Both arguments outlive the coroutine.
     boost::asio::awaitable<int> (*run)(session& in, arguments const& args);
+
+    std::string_view details = {};  ///< What `gander help NAME` says after the summary.
 };
 
 /// All verbs in the order of the usage.

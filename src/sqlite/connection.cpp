@@ -130,6 +130,20 @@ int connection::try_execute(char const* sql) noexcept {
     return rc == SQLITE_OK ? rc : sqlite3_extended_errcode(db_);
 }
 
+int connection::try_run(char const* sql) noexcept {
+    try {
+        sqlite3_stmt* const stmt = persistent(sql);
+        int const rc = sqlite3_step(stmt);
+        int const extended = sqlite3_extended_errcode(db_);
+        sqlite3_reset(stmt);
+        return rc == SQLITE_DONE || rc == SQLITE_ROW ? SQLITE_OK : extended;
+    } catch (system_error const& e) {
+        return e.code().value();
+    } catch (...) {
+        return SQLITE_NOMEM;
+    }
+}
+
 std::string connection::query_text(char const* sql) {
     sqlite3_stmt* stmt = nullptr;
     int rc = sqlite3_prepare_v2(db_, sql, -1, &stmt, nullptr);

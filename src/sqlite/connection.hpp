@@ -98,6 +98,10 @@ public:
     /// The same, returning SQLite's extended result code.
     int try_execute(char const* sql) noexcept;
 
+    /// Runs a persistent statement without parameters or rows, returning the extended code: for BEGIN
+    /// and COMMIT, whose "busy" is no exception.
+    int try_run(char const* sql) noexcept;
+
     /// Runs a one-row PRAGMA or SELECT and returns its first column as text.
     std::string query_text(char const* sql);
 

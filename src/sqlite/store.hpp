@@ -3,6 +3,7 @@
 /// All tables over one connection.
 #pragma once
 
+#include "sqlite/authorizer.hpp"
 #include "sqlite/claim.hpp"
 #include "sqlite/connection.hpp"
 #include "sqlite/events.hpp"
@@ -21,6 +22,9 @@ public:
     sqlite::events events{db};
     sqlite::jobs jobs{db};
     sqlite::claims claims{db, jobs};
+
+    /// On the engine's writer: what keeps users' statements within bounds.
+    authorizer* guard = nullptr;
 };
 
 }  // namespace gander::sqlite

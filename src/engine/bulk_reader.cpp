@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#include "engine/bulk_reader.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace gander::engine {
+
+bulk_reader::bulk_reader(sqlite::connection::settings const& settings,
+                         std::function<thread_pool::task(std::function<void()>)> guarded)
+    : settings_(settings), guarded_(std::move(guarded)) {
+    if (settings_.mode == open_mode::create) settings_.mode = open_mode::existing;
+}
+
+void bulk_reader::post(task t) {
+    std::lock_guard const lock(mutex_);
+    tasks_.push_back(std::move(t));
+    if (std::exchange(running_, true)) return;
+    threads::instance().sqlite.post(guarded_([this] { run(); }));
+}
+
+void bulk_reader::run() {
+    task t;
+    {
+        std::lock_guard const lock(mutex_);
+        t = std::move(tasks_.front());
+        tasks_.pop_front();
+    }
+    std::int64_t delay_ms = 0;
+    try {
+        if (!store_) store_ = std::make_unique<sqlite::store>(settings_);
+        t.run(*store_);
+        retry_ms_ = 1;
+    } catch (...) {
+        failure why = current_failure();
+        if (sqlite::is_busy(why.code) && sqlite::steady_ms() < t.deadline) {
+            delay_ms = retry_ms_;
+            retry_ms_ = std::min<std::int64_t>(retry_ms_ * 2, 50);
+        } else {
+            if (sqlite::is_busy(why.code)) why = {make_error_code(errc::busy), nullptr};
+            t.fail(why);
+        }
+    }
+    std::lock_guard const lock(mutex_);
+    if (delay_ms > 0) tasks_.push_front(std::move(t));
+    running_ = !tasks_.empty();
+    if (!running_) return;
+    auto& pool = threads::instance().sqlite;
+    if (delay_ms > 0)
+        pool.post_after(std::chrono::milliseconds(delay_ms), guarded_([this] { run(); }));
+    else
+        pool.post(guarded_([this] { run(); }));
+}
+
+std::unique_ptr<sqlite::store> bulk_reader::release() {
+    std::deque<task> dropped;
+    std::lock_guard const lock(mutex_);
+    dropped.swap(tasks_);
+    return std::move(store_);
+}
+
+}  // namespace gander::engine

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+/// \file
+/// Reads of a file that are too long, or might block, for the thread that wants them.
+#pragma once
+
+#include "engine/threads.hpp"
+#include "engine/write_op.hpp"
+#include "sqlite/store.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+namespace gander::engine {
+
+/// One connection, opened on the first read, and tasks that use it one after another on the pool.
+/// Thread-safe.
+class bulk_reader {
+public:
+    struct task {
+        std::function<void(sqlite::store&)> run;          ///< May throw; is tried again while busy.
+        std::function<void(failure const&)> fail;         ///< Instead, when it cannot be run.
+        std::int64_t deadline = INT64_MAX;                ///< Steady ms at which busy is a failure.
+    };
+
+    /// `guarded` wraps what is posted; see writer::host.
+    bulk_reader(sqlite::connection::settings const& settings,
+                std::function<thread_pool::task(std::function<void()>)> guarded);
+
+    void post(task t);
+
+    /// Drops what has not run, and gives up the connection. Nothing may be running.
+    std::unique_ptr<sqlite::store> release();
+
+private:
+    void run();
+
+    sqlite::connection::settings settings_;
+    std::function<thread_pool::task(std::function<void()>)> guarded_;
+    std::mutex mutex_;
+    std::deque<task> tasks_;
+    bool running_ = false;
+    std::unique_ptr<sqlite::store> store_;  // of the running task
+    std::int64_t retry_ms_ = 1;
+};
+
+}  // namespace gander::engine
