@@ -42,8 +42,9 @@ std::string usage() {
 }
 
 std::string usage_of(verb const& what) {
-    auto text = fmt::format("gander {} FILE{}{}\n\n{}\n", what.name,
-                            what.synopsis.empty() ? "" : " ", what.synopsis, what.summary);
+    auto text =
+        fmt::format("gander {} FILE{}{}\n\n{}\n{}", what.name, what.synopsis.empty() ? "" : " ",
+                    what.synopsis, what.summary, what.details);
     std::size_t width = 0;
     for (auto const& o : what.options)
         width = std::max(width, o.name.size() + o.value.size() + (o.value.empty() ? 2 : 3));

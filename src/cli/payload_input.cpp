@@ -51,8 +51,9 @@ payload payload_input::parse(std::string text) const {
         return text_ ? payload::text(text) : payload::raw(std::move(text));
     } catch (system_error const& e) {
         std::string_view const what = e.what();
+        // "where and what: the text of the code": the code is said already.
         throw input_error(fmt::format("is not JSON ({}); --text takes plain text",
-                                      what.substr(0, what.rfind(" ["))));
+                                      what.substr(0, what.rfind(": "))));
     }
 }
 

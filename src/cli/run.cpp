@@ -49,7 +49,8 @@ verb const& verb_named(std::string const& name) {
 
 int dispatch(std::span<std::string const> given) {
     if (given.empty()) {
-        say(usage());
+        auto const text = usage();
+        say(std::string_view(text).substr(0, text.size() - 1));
         return exit_status::usage;
     }
     auto const& first = given.front();

@@ -8,6 +8,7 @@
 #include <boost/asio/awaitable.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,8 @@ struct work_settings {
     std::vector<std::string> command;
     std::chrono::milliseconds lease{60'000};
     std::optional<std::chrono::milliseconds> timeout;
+    std::int64_t concurrency = 1;
+    bool drain = false;
 };
 
 /// Runs COMMAND for `held`, keeps its lease alive meanwhile, acknowledges, buries or retries it by

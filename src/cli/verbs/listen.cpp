@@ -45,9 +45,7 @@ std::string line_of(notification const& n) {
 
 /// One listener for one channel. For several, one for all channels: several listeners would mix up
 /// the order of what they receive.
-asio::awaitable<listener> listen_to(database& db, arguments const& args) {
-    listen_options options;
-    options.since = args.integer("since", 0);
+asio::awaitable<listener> listen_to(database& db, arguments const& args, listen_options options) {
     std::string const channel = args.operands().size() == 1 ? args.operand(0) : "*";
     auto made = co_await db.async_listen(channel, options, asio::use_awaitable);
     co_return made;
@@ -73,8 +71,10 @@ asio::awaitable<int> run(session& in, arguments const& args) {
     channel_filter const filter(args.operands());
     auto const deadline = deadline_of(args);
     auto left = args.integer("count", 1);
+    listen_options begin;
+    begin.since = args.integer("since", 0);
     auto db = co_await in.open(args, open_mode::read_only);
-    auto from = co_await listen_to(db, args);
+    auto from = co_await listen_to(db, args, begin);
     std::stop_callback const cancel(in.stop_token(), [&from] { from.cancel(); });
 
     while (!in.stopping()) {

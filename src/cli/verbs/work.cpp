@@ -29,8 +29,6 @@ public:
     worker(session& in, database& db, arguments const& args, work_settings settings)
         : in_(in),
           settings_(std::move(settings)),
-          places_(args.integer("concurrency", 1, 1000).value_or(1)),
-          drain_(args.has("drain")),
           changed_(in.executor(), steady_timer::time_point::max()) {
         queue_options options;
         options.lease = settings_.lease;
@@ -56,7 +54,7 @@ private:
 
     asio::awaitable<void> claim_all() {
         while (!in_.stopping()) {
-            if (running_ == places_) {
+            if (running_ == settings_.concurrency) {
                 co_await one_ended();
                 continue;
             }
@@ -77,7 +75,7 @@ private:
     /// --drain does not wait, or when stopping.
     asio::awaitable<std::optional<job>> claim() {
         claim_options options;
-        if (drain_ || queues_.size() > 1) options.wait = std::chrono::seconds(0);
+        if (settings_.drain || queues_.size() > 1) options.wait = std::chrono::seconds(0);
         while (!in_.stopping()) {
             for (auto& from : queues_) {
                 auto [ec, held] =
@@ -87,7 +85,7 @@ private:
                 if (in_.stopping()) co_return std::nullopt;
                 if (ec != errc::timed_out) throw system_error(ec);
             }
-            if (drain_) co_return std::nullopt;
+            if (settings_.drain) co_return std::nullopt;
             if (queues_.size() > 1) co_await any_claimable();
         }
         co_return std::nullopt;
@@ -127,8 +125,6 @@ private:
     session& in_;
     work_settings settings_;
     std::string const name_ = fmt::format("work-{}", ::getpid());
-    std::int64_t places_;
-    bool drain_;
     std::vector<queue> queues_;
     std::int64_t running_ = 0;
     steady_timer changed_;
@@ -143,12 +139,21 @@ asio::awaitable<int> run(session& in, arguments const& args) {
     settings.command = args.command();
     if (auto const lease = args.duration("lease")) settings.lease = *lease;
     settings.timeout = args.duration("timeout");
+    settings.concurrency = args.integer("concurrency", 1, 1000).value_or(1);
+    settings.drain = args.has("drain");
     command::check(settings.command);
     auto db = co_await in.open(args, open_mode::create);
     worker all(in, db, args, std::move(settings));
     co_await all.run();
     co_return exit_status::done;
 }
+
+constexpr std::string_view details = R"(
+Jobs of a QUEUE named earlier come first. Exit 0 acknowledges the job, 65 sends it to the dead
+letters, anything else runs it again later, after a longer while each time. COMMAND finds
+GANDER_JOB_ID, GANDER_QUEUE, GANDER_ATTEMPT and GANDER_CLAIM in its environment; its standard output
+goes to standard error. SIGTERM lets running ones finish; a second one kills them.
+)";
 
 constexpr option options[] = {
     {"concurrency", "N", "run up to this many at a time (default 1)"},
@@ -163,15 +168,14 @@ constexpr option options[] = {
 extern verb const work = {
     .name = "work",
     .synopsis = "QUEUE... [--concurrency N] [--lease D] [--timeout D] [--drain] -- COMMAND...",
-    .summary =
-        "runs COMMAND for each job, its payload on standard input; exit 0 acknowledges, 65 "
-        "is dead, else again later",
+    .summary = "runs COMMAND for each job, with its payload on standard input",
     .example = "gander work app.db emails --concurrency 4 -- ./send-email",
     .min_operands = 1,
     .max_operands = any_number,
     .options = options,
     .takes_command = true,
     .run = run,
+    .details = details,
 };
 
 }  // namespace gander::cli::verbs
