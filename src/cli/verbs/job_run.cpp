@@ -93,9 +93,6 @@ asio::awaitable<command_end> run_command(shared_run run) {
     if (run->how.timeout) asio::co_spawn(run->in.executor(), limit_time(run), asio::detached);
     auto input = std::string(run->held.payload()) + "\n";
     auto const end = co_await run->child->run(std::move(input));
-    run->ended = true;
-    run->heartbeat.cancel();
-    run->limit.cancel();
     co_return end;
 }
 
@@ -143,6 +140,9 @@ asio::awaitable<void> run_job(session& in, job held, work_settings const& how) {
         end.status = status_cannot_run;
         error = e.what();
     }
+    run->ended = true;
+    run->heartbeat.cancel();
+    run->limit.cancel();
     auto const took = steady_clock::now() - started;
     if (!run->lost) {
         auto const ec = co_await give_verdict(*run, end, error);
