@@ -27,8 +27,8 @@ using job_handler = asio::any_completion_handler<void(error_code)>;
 GANDER_DECL void start_ack(std::shared_ptr<database_state> const& db, std::int64_t id,
                            std::string worker, job_handler handler);
 GANDER_DECL void start_retry(std::shared_ptr<database_state> const& db, std::int64_t id,
-                             std::string worker, std::int64_t attempt, retry_options options,
-                             std::string error, job_handler handler);
+                             std::string worker, retry_options options, std::string error,
+                             job_handler handler);
 GANDER_DECL void start_fail(std::shared_ptr<database_state> const& db, std::int64_t id,
                             std::string worker, std::string error, job_handler handler);
 GANDER_DECL void start_heartbeat(std::shared_ptr<database_state> const& db, std::int64_t id,
@@ -98,9 +98,9 @@ public:
     auto async_retry(std::string_view error, retry_options options, Token&& token = {}) {
         return detail::initiate<void(error_code)>(
             get_executor(),
-            [db = db_, id = id(), worker = std::string(worker()), attempt = attempt(), options,
+            [db = db_, id = id(), worker = std::string(worker()), options,
              error = std::string(error)](detail::job_handler handler) {
-                detail::start_retry(db, id, worker, attempt, options, error, std::move(handler));
+                detail::start_retry(db, id, worker, options, error, std::move(handler));
             },
             token);
     }

@@ -2,8 +2,8 @@
 /// \file
 /// Tells long-lived state that its execution context is going away.
 ///
-/// A pending handler may own the object that it waits on, whose state owns the handler: only the context's
-/// shutdown breaks that circle.
+/// A pending handler may own the object that it waits on, whose state owns the handler: only the
+/// context's shutdown breaks that circle.
 #pragma once
 
 #include "gander/fwd.hpp"

@@ -12,6 +12,7 @@
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/intrusive/list.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -89,10 +90,10 @@ public:
     }
 
     std::uint64_t const id;
-    std::size_t max = 1;              ///< How many rows it takes.
-    bool no_wait = false;             ///< Ends when there is nothing now.
+    std::size_t max = 1;   ///< How many rows it takes.
+    bool no_wait = false;  ///< Ends when there is nothing now.
     engine::thread_pool::timer timer = 0;
-    watch::arming armed;              ///< File events are read while it waits.
+    watch::arming armed;  ///< File events are read while it waits.
 
 private:
     completion_type done_;
@@ -114,7 +115,10 @@ public:
     }
 
     bool empty() const noexcept { return ops_.empty(); }
-    op_type& front() noexcept { return ops_.front(); }
+    template <class Predicate>
+    bool any(Predicate which) const noexcept {
+        return std::any_of(ops_.begin(), ops_.end(), which);
+    }
     void push_back(ptr op) noexcept { ops_.push_back(*op.release()); }
     void append(wait_list&& others) noexcept { ops_.splice(ops_.end(), others.ops_); }
 
@@ -141,8 +145,9 @@ private:
 };
 
 /// Lets the handler's cancellation slot call `cancel(*state, id)`, if `state` is still there. To be
-/// called before the operation becomes visible to other threads; nobody ever clears the slot, since a
-/// slot may be touched only where its signal lives, and `weak` and the id make a late signal harmless.
+/// called before the operation becomes visible to other threads; nobody ever clears the slot, since
+/// a slot may be touched only where its signal lives, and `weak` and the id make a late signal
+/// harmless.
 template <class Handler, class State, class Cancel>
 void connect_cancellation(Handler const& handler, std::weak_ptr<State> weak, Cancel cancel) {
     auto slot = asio::get_associated_cancellation_slot(handler);

@@ -18,8 +18,8 @@ using std::chrono::milliseconds;
 constexpr milliseconds longest_poll{5000};
 constexpr int idle_events_before_rest = 4;
 
-/// The ladder's steps: a commit usually shows within 20 to 100 us of its frames, one with a slow sync
-/// within milliseconds. Negative: given up; the poll is still there.
+/// The ladder's steps: a commit usually shows within 20 to 100 us of its frames, one with a slow
+/// sync within milliseconds. Negative: given up; the poll is still there.
 microseconds step_length(int step) noexcept {
     constexpr std::array<int, 16> first = {20,  40,  60,  80,  100, 100, 100, 100,
                                            100, 100, 150, 200, 250, 300, 400, 500};
@@ -92,35 +92,24 @@ void watch_core::arm(key k) {
         poll_interval_ = e.poll;
         start_poll();
     }
-    if (e.look_posted) return;
-    // Whatever was committed before the events were asked for is found by this look.
-    e.look_posted = true;
-    asio::post(ex_, [self = shared_from_this(), k] {
-        std::shared_ptr<watched> who;
-        {
-            std::lock_guard const inner(self->mutex_);
-            auto const at = self->files_.find(k);
-            if (at == self->files_.end()) return;
-            at->second.look_posted = false;
-            who = at->second.who.lock();
-        }
-        self->look_at(k, who);
-    });
+    post_look(k, e);  // what was committed before the events were asked for is found by this
 }
 
 void watch_core::request_look(key k) {
     std::lock_guard const lock(mutex_);
-    auto const at = files_.find(k);
-    if (stopped_ || at == files_.end() || at->second.look_posted) return;
-    at->second.look_posted = true;
+    if (auto const at = files_.find(k); at != files_.end() && !stopped_) post_look(k, at->second);
+}
+
+void watch_core::post_look(key k, entry& e) {
+    if (std::exchange(e.look_posted, true)) return;
     asio::post(ex_, [self = shared_from_this(), k] {
         std::shared_ptr<watched> who;
         {
-            std::lock_guard const inner(self->mutex_);
-            auto const found = self->files_.find(k);
-            if (found == self->files_.end()) return;
-            found->second.look_posted = false;  // before the look: a commit after it asks again
-            who = found->second.who.lock();
+            std::lock_guard const lock(self->mutex_);
+            auto const at = self->files_.find(k);
+            if (at == self->files_.end()) return;
+            at->second.look_posted = false;  // before the look: a commit after it asks again
+            who = at->second.who.lock();
         }
         self->look_at(k, who);
     });
@@ -139,8 +128,8 @@ void watch_core::disarm(key k) noexcept {
     --armed_;
     if (stopped_ || at->second.disarm_posted) return;
     at->second.disarm_posted = true;
-    // Posted behind the completion that led here, whose handler most likely waits again at once: then
-    // nothing has to be undone and done again.
+    // Posted behind the completion that led here, whose handler most likely waits again at once:
+    // then nothing has to be undone and done again.
     asio::post(ex_, [self = shared_from_this(), k] { self->disarm_if_unused(k); });
 }
 
@@ -158,6 +147,7 @@ void watch_core::disarm_if_unused(key k) {
     if (descriptor_) descriptor_->cancel(ignored);
     ladder_->cancel();
     poll_->cancel();
+    polling_ = false;
 }
 
 void watch_core::shut_down() noexcept {
@@ -187,8 +177,6 @@ void watch_core::look_at(key k, std::shared_ptr<watched> const& who) {
     if (ticked) idle_events_ = 0;
 }
 
-void watch_core::read_events(std::vector<sqlite::file_events::hit>& hits) { events_.read(hits); }
-
 void watch_core::follow(std::vector<sqlite::file_events::hit> const& hits) {
     for (auto const& h : hits) {
         std::shared_ptr<watched> who;
@@ -217,7 +205,7 @@ void watch_core::on_readable() {
         std::lock_guard const lock(mutex_);
         reading_ = false;
         if (stopped_) return;
-        read_events(hits);
+        events_.read(hits);
     }
     follow(hits);
     std::lock_guard const lock(mutex_);
@@ -245,7 +233,7 @@ void watch_core::on_step() {
         stepping_ = false;
         if (stopped_) return;
         ++step_;
-        if (resting_) read_events(hits);
+        if (resting_) events_.read(hits);
         for (auto& [k, e] : files_)
             if (e.climbing && e.arms > 0)
                 if (auto who = e.who.lock()) climbing.emplace_back(k, std::move(who));
@@ -269,10 +257,8 @@ void watch_core::start_poll() {
     polling_ = true;
     poll_->expires_after(poll_interval_);
     poll_->async_wait([self = shared_from_this()](error_code ec) {
-        if (ec != asio::error::operation_aborted) return self->on_poll();
         // Cancelled: nobody waits, or somebody wants it sooner and has started it anew.
-        std::lock_guard const lock(self->mutex_);
-        if (self->armed_ == 0) self->polling_ = false;
+        if (ec != asio::error::operation_aborted) self->on_poll();
     });
 }
 
@@ -282,7 +268,7 @@ void watch_core::on_poll() {
     {
         std::lock_guard const lock(mutex_);
         if (stopped_) return;
-        read_events(hits);
+        events_.read(hits);
         for (auto const& [k, e] : files_)
             if (e.arms > 0)
                 if (auto who = e.who.lock()) targets.emplace_back(k, std::move(who));

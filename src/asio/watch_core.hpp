@@ -22,9 +22,9 @@ namespace gander::detail {
 
 /// Reads file events while somebody waits, so that `run()` returns when nobody does.
 ///
-/// An event comes when a WAL frame is written, which is before its commit is visible. So a look that
-/// finds a commit in flight is repeated on a ladder of short, growing steps. Under a burst, when events
-/// come much faster than commits, the descriptor rests and the ladder reads the events.
+/// An event comes when a WAL frame is written, which is before its commit is visible. So a look
+/// that finds a commit in flight is repeated on a ladder of short, growing steps. Under a burst,
+/// when events come much faster than commits, the descriptor rests and the ladder reads the events.
 class watch_core : public std::enable_shared_from_this<watch_core> {
 public:
     using key = sqlite::file_events::key;
@@ -51,14 +51,14 @@ private:
         std::chrono::milliseconds poll{};
         std::weak_ptr<watched> who;
         std::size_t arms = 0;
-        bool registered = false;     // its events are asked for
-        bool climbing = false;       // is on the ladder
+        bool registered = false;  // its events are asked for
+        bool climbing = false;    // is on the ladder
         bool look_posted = false;
         bool disarm_posted = false;
     };
     using target = std::pair<key, std::shared_ptr<watched>>;
 
-    void read_events(std::vector<sqlite::file_events::hit>& hits);  // mutex held
+    void post_look(key k, entry& e);  // mutex held
     void follow(std::vector<sqlite::file_events::hit> const& hits);
     void look_at(key k, std::shared_ptr<watched> const& who);
     void disarm_if_unused(key k);
@@ -86,7 +86,7 @@ private:
     bool stepping_ = false;  // a step of the ladder is outstanding
     bool polling_ = false;
     int step_ = 0;
-    int idle_events_ = 0;    // events in a row that found nothing
+    int idle_events_ = 0;  // events in a row that found nothing
     std::chrono::milliseconds poll_interval_{};
 };
 

@@ -20,9 +20,9 @@ namespace gander::engine {
 class bulk_reader {
 public:
     struct task {
-        std::function<void(sqlite::store&)> run;          ///< May throw; is tried again while busy.
-        std::function<void(failure const&)> fail;         ///< Instead, when it cannot be run.
-        std::int64_t deadline = INT64_MAX;                ///< Steady ms at which busy is a failure.
+        std::function<void(sqlite::store&)> run;   ///< May throw; is tried again while busy.
+        std::function<void(failure const&)> fail;  ///< Instead, when it cannot be run.
+        std::int64_t deadline = INT64_MAX;         ///< Steady ms at which busy is a failure.
     };
 
     /// `guarded` wraps what is posted; see writer::host.

@@ -3,7 +3,9 @@
 /// The claims of one file that wait for a job.
 #pragma once
 
+#include "engine/threads.hpp"
 #include "engine/write_op.hpp"
+#include "gander/options.hpp"
 
 #include <cstdint>
 #include <map>
@@ -21,8 +23,10 @@ public:
     explicit claim_op(std::string of) : queue(std::move(of)) { claim = true; }
 
     std::string const queue;
-    bool no_wait = false;     ///< Ends with timed_out when there is nothing now.
-    bool only_ready = false;  ///< Claims nothing: ends when a claim would succeed.
+    bool no_wait = false;          ///< Ends with timed_out when there is nothing now.
+    bool only_ready = false;       ///< Claims nothing: ends when a claim would succeed.
+    std::optional<duration> wait;  ///< The longest wait.
+    thread_pool::timer timer = 0;  ///< Ends it.
 
 protected:
     ~claim_op() = default;
@@ -38,8 +42,8 @@ public:
 
     void add(write_op_ptr op);  // mutex held
 
-    /// Takes a waiting claim out, to be ended with `why`. Null when it is part of a transaction now:
-    /// if that hands it nothing, it ends with `why` instead of waiting on.
+    /// Takes a waiting claim out, to be ended with `why`. Null when it is part of a transaction
+    /// now: if that hands it nothing, it ends with `why` instead of waiting on.
     write_op_ptr remove(std::string const& queue, std::uint64_t id, error_code why);  // mutex held
 
     /// What a look found.
@@ -49,13 +53,13 @@ public:
         write_op_list none;   ///< Those that did not want to wait.
     };
 
-    /// Reads, queue by queue, whether there is something to claim. Called without the mutex. What it
-    /// found before it throws stands in `result`.
+    /// Reads, queue by queue, whether there is something to claim. Called without the mutex. What
+    /// it found before it throws stands in `result`.
     void look(sqlite::store& store, found& result);
 
-    /// Returns claims that a transaction did not serve. Those cancelled meanwhile come back, with the
-    /// reason as their outcome, to be ended. `untried`: the transaction did not even begin, so those
-    /// that did not want to wait have no answer yet and stay too.
+    /// Returns claims that a transaction did not serve. Those cancelled meanwhile come back, with
+    /// the reason as their outcome, to be ended. `untried`: the transaction did not even begin, so
+    /// those that did not want to wait have no answer yet and stay too.
     write_op_list put_back(write_op_list&& ops, bool untried);  // mutex held
 
     /// Forgets that the operation is part of a transaction.

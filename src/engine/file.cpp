@@ -54,8 +54,9 @@ page<detail::event_row> read_shared(sqlite::store& store, std::int64_t after,
     return p;
 }
 
-page<detail::notification_row> read_own(sqlite::store& store, sqlite::channel_pattern const& pattern,
-                                        std::int64_t after, detail::notification_row const*) {
+page<detail::notification_row> read_own(sqlite::store& store,
+                                        sqlite::channel_pattern const& pattern, std::int64_t after,
+                                        detail::notification_row const*) {
     page<detail::notification_row> p;
     p.after = after;
     std::int64_t const newest = store.notifications.newest();
@@ -157,12 +158,21 @@ thread_pool::task file::guarded(std::function<void()> work) {
     };
 }
 
+thread_pool::timer file::after(duration delay, std::function<void()> work) {
+    // Beyond ten years the sum with the clock's now would soon overflow.
+    constexpr std::int64_t longest_ms = 315'360'000'000;
+    return threads::instance().sqlite.post_after(
+        std::chrono::milliseconds(std::min(delay.milliseconds(), longest_ms)),
+        guarded(std::move(work)));
+}
+
 void file::committed(effects const& done) {
     if ((done.notifications || done.events) && local_commit_) local_commit_();
 }
 
 void file::wal_backlog(std::uint32_t frames) {
-    if (options_.checkpoint_frames == 0 || frames < options_.checkpoint_frames || read_only()) return;
+    if (options_.checkpoint_frames == 0 || frames < options_.checkpoint_frames || read_only())
+        return;
     if (checkpointing_.exchange(true)) return;
     threads::instance().sqlite.post(guarded([this] {
         bool passed = false;
@@ -174,8 +184,8 @@ void file::wal_backlog(std::uint32_t frames) {
             if (!checkpointer_) checkpointer_ = std::make_unique<sqlite::checkpointer>(how);
             passed = checkpointer_->background_pass(side_);
         } catch (system_error const&) {
-            passed = false;  // a busy or failing pass costs nothing but a longer WAL: the next commit
-                             // tries again
+            passed = false;  // a busy or failing pass costs nothing but a longer WAL: the next
+                             // commit tries again
         }
         if (!passed) {
             checkpointing_ = false;
@@ -296,7 +306,8 @@ void file::shared_read(tail<Row>& of, bool here) {
 }
 
 template <class Row>
-void file::shared_read_on(tail<Row>& of, sqlite::store& store, sqlite::read_limit limit, bool here) {
+void file::shared_read_on(tail<Row>& of, sqlite::store& store, sqlite::read_limit limit,
+                          bool here) {
     for (bool more = true; more;) {
         std::int64_t after = 0;
         {
@@ -368,7 +379,9 @@ void file::catch_up(std::shared_ptr<notification_subscription> s) {
     start_catch_up(notifications_, std::move(s));
 }
 
-void file::catch_up(std::shared_ptr<event_subscription> s) { start_catch_up(events_, std::move(s)); }
+void file::catch_up(std::shared_ptr<event_subscription> s) {
+    start_catch_up(events_, std::move(s));
+}
 
 void file::shut_down() noexcept {
     if (fork_generation() != generation_) return;

@@ -15,7 +15,6 @@
 #include "sqlite/store.hpp"
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -74,8 +73,8 @@ public:
         in_flight,  ///< A commit is about to show: look again in microseconds.
     };
 
-    /// Has anybody committed? If so, reads what is new for those who wait. In WAL mode a small read is
-    /// done here, on the caller's thread; what is more, or may touch the disk, goes to the pool.
+    /// Has anybody committed? If so, reads what is new for those who wait. In WAL mode a small read
+    /// is done here, on the caller's thread; what is more, or may touch the disk, goes to the pool.
     sight look();
 
     /// Has another file taken this one's name? If so, everything fails from now on.
@@ -96,10 +95,7 @@ public:
     }
 
     /// Runs `work` on the pool after a time, if the file is still in use then.
-    thread_pool::timer after(duration delay, std::function<void()> work) {
-        return threads::instance().sqlite.post_after(
-            std::chrono::milliseconds(delay.milliseconds()), guarded(std::move(work)));
-    }
+    thread_pool::timer after(duration delay, std::function<void()> work) override;
 
     /// Waits for running tasks and lets none begin; destroys unfinished operations without running
     /// their handlers.

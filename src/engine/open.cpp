@@ -15,7 +15,8 @@ void check(std::string const& path, open_options const& o) {
     // Each connection would get a database of its own, and no other process any.
     if (path.empty() || path == ":memory:" || path.starts_with("file:"))
         throw system_error(errc::not_a_file, '"' + path + '"');
-    if (path.find('\0') != std::string::npos) throw system_error(errc::not_a_file, "path holds NUL");
+    if (path.find('\0') != std::string::npos)
+        throw system_error(errc::not_a_file, "path holds NUL");
     auto const refuse = [&](bool bad, char const* name) {
         if (bad) throw system_error(errc::out_of_range, name);
     };
@@ -33,8 +34,8 @@ bool is_new(std::string const& path) {
 }
 
 /// Converting to WAL takes an exclusive lock for which SQLite does not call the busy handler, so
-/// processes that open one fresh file together collide whatever they have set. Who finds it done has
-/// nothing to do.
+/// processes that open one fresh file together collide whatever they have set. Who finds it done
+/// has nothing to do.
 void set_wal(sqlite::connection& db, std::int64_t deadline_ms) {
     while (db.query_text("PRAGMA journal_mode") != "wal") {
         try {
@@ -68,7 +69,8 @@ std::shared_ptr<file> file::open(std::string const& path, open_options const& op
         store->db.wait_for_locks(std::nullopt);
         return std::make_shared<file>(std::move(store), settings, options);
     } catch (system_error const& e) {
-        throw system_error(sqlite::is_busy(e.code()) ? make_error_code(errc::busy) : e.code(), path);
+        throw system_error(sqlite::is_busy(e.code()) ? make_error_code(errc::busy) : e.code(),
+                           path);
     }
 }
 

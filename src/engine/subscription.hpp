@@ -15,7 +15,7 @@ namespace gander::engine {
 
 /// A position, what it wants, and at most the rows of one read. Guarded by the file's mutex.
 template <class Row>
-class subscription : public std::enable_shared_from_this<subscription<Row>> {
+class subscription {
 public:
     using row_ptr = std::shared_ptr<Row const>;
 
@@ -25,9 +25,13 @@ public:
     subscription& operator=(subscription const&) = delete;
     virtual ~subscription() = default;
 
+    /// Tells it who owns it. Call once, before it waits.
+    void owned_by(std::weak_ptr<subscription> self) noexcept { self_ = std::move(self); }
+
     /// Rows have arrived, or an error: hand them out. Called with no lock held.
     virtual void serve() = 0;
 
+    std::shared_ptr<subscription> self() const noexcept { return self_.lock(); }
     sqlite::channel_pattern const& pattern() const noexcept { return pattern_; }
 
     bool has_row() const noexcept { return next_ < rows_.size(); }
@@ -44,6 +48,7 @@ public:
     error_code take_error() noexcept { return std::exchange(error_, {}); }
     /// True once after a catch-up for `tail::wait_once` found nothing.
     bool take_nothing_there() noexcept { return std::exchange(nothing_there_, false); }
+    error_code peek_error() const noexcept { return error_; }
     bool has_error() const noexcept { return error_.failed(); }
 
 private:
@@ -57,6 +62,7 @@ private:
     };
 
     sqlite::channel_pattern const pattern_;
+    std::weak_ptr<subscription> self_;
     std::int64_t examined_;  ///< Every matching row up to here was handed out or stands in rows_.
     state state_ = state::lagging;
     bool waiting_ = false;  ///< An operation waits for a row.
@@ -66,7 +72,7 @@ private:
     std::uint64_t generation_ = 0;  ///< The shared read that rows_ came from.
     bool once_ = false;             ///< Wants to be told that there is nothing, too.
     bool nothing_there_ = false;
-    bool dropping_ = false;         ///< Leaves at the end of the read being handed out.
+    bool dropping_ = false;  ///< Leaves at the end of the read being handed out.
 };
 
 }  // namespace gander::engine

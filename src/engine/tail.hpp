@@ -19,10 +19,11 @@ namespace gander::engine {
 template <class Row>
 struct page {
     std::shared_ptr<std::vector<Row>> rows = std::make_shared<std::vector<Row>>();
-    std::int64_t after = 0;   ///< The position it was read from.
-    std::int64_t end = 0;     ///< Everything up to here has been examined.
-    std::int64_t pruned = 0;  ///< Rows up to here are gone; above `after`, somebody has missed some.
-    bool more = false;        ///< A limit ended it.
+    std::int64_t after = 0;  ///< The position it was read from.
+    std::int64_t end = 0;    ///< Everything up to here has been examined.
+    std::int64_t pruned =
+        0;              ///< Rows up to here are gone; above `after`, somebody has missed some.
+    bool more = false;  ///< A limit ended it.
 };
 
 inline std::int64_t row_id(detail::notification_row const& r) noexcept { return r.id; }
@@ -32,10 +33,10 @@ inline std::string const& row_name(detail::event_row const& r) noexcept { return
 
 /// A shared cursor and the subscriptions that follow it.
 ///
-/// A subscription joins only if it has examined everything up to the cursor, and a shared read hands
-/// it only rows beyond what it has examined. One that has not taken the rows of the read before gets no
-/// more: it drops out, and catches up by itself when it asks again. So nothing is lost, nothing comes
-/// twice, and nobody holds more than the rows of one read.
+/// A subscription joins only if it has examined everything up to the cursor, and a shared read
+/// hands it only rows beyond what it has examined. One that has not taken the rows of the read
+/// before gets no more: it drops out, and catches up by itself when it asks again. So nothing is
+/// lost, nothing comes twice, and nobody holds more than the rows of one read.
 ///
 /// Guarded by the file's mutex; it reads nothing itself.
 template <class Row>
@@ -90,7 +91,6 @@ public:
     /// A commit was noticed and nothing is being read on account of it.
     void mark_stale() noexcept { stale_ = true; }
 
-
     /// Begins a shared read from `cursor()`; false when nobody wants one or one is going on, which
     /// then goes round again.
     bool begin_shared_read() noexcept {
@@ -101,15 +101,15 @@ public:
         return true;
     }
 
-    /// Hands out what it returned, appending those to be served to `ready`. True when it must go on:
-    /// there is more, or a commit was noticed meanwhile.
+    /// Hands out what it returned, appending those to be served to `ready`. True when it must go
+    /// on: there is more, or a commit was noticed meanwhile.
     bool end_shared_read(page<Row> const& p, std::vector<std::shared_ptr<subscriber>>& ready) {
         reading_ = false;
         bool more = p.more || again_;
         again_ = false;
         if (cursor_ < p.after) {
-            // Everybody left during the read and somebody joined from further back: what was read does
-            // not begin where they are.
+            // Everybody left during the read and somebody joined from further back: what was read
+            // does not begin where they are.
             more = true;
         } else {
             ++generation_;
@@ -139,6 +139,7 @@ public:
     /// Hands `s` what it read by itself. True when it must read again.
     bool end_catch_up(subscriber& s, page<Row> const& p,
                       std::vector<std::shared_ptr<subscriber>>& ready) {
+        if (p.after != s.examined_) return true;  // it was moved meanwhile
         s.state_ = state::lagging;
         if (p.pruned > s.examined_) s.error_ = lagged_;
         for (auto const& row : *p.rows) s.rows_.emplace_back(p.rows, &row);
@@ -164,7 +165,7 @@ public:
     /// Joined subscriptions that have just joined need a read if commits went unread.
     bool needs_read() const noexcept { return stale_ && wanted(); }
 
-    /// Moves a subscription that is not joined, such as after a seek.
+    /// Moves a subscription, such as after a seek, and drops what it has.
     void reposition(subscriber& s, std::int64_t to) noexcept {
         leave(s, to);
         s.rows_.clear();
@@ -238,7 +239,8 @@ private:
         auto const give = [&](subscriber& s) {
             if (row_id(row) <= s.examined_ || s.dropping_) return;
             if (s.has_row() && s.generation_ != generation_) {
-                // Has not taken the rows of an earlier read: no more, and it reads for itself later.
+                // Has not taken the rows of an earlier read: no more, and it reads for itself
+                // later.
                 s.dropping_ = true;
                 dropping_.push_back(&s);
                 return;
@@ -263,7 +265,7 @@ private:
 
     static void push(subscriber& s, std::vector<std::shared_ptr<subscriber>>& ready) {
         // Null while it is being destroyed: then nobody waits for it.
-        if (auto self = s.weak_from_this().lock()) ready.push_back(std::move(self));
+        if (auto self = s.self()) ready.push_back(std::move(self));
     }
 
     std::int64_t cursor_ = 0;

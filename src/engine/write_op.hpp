@@ -61,7 +61,8 @@ public:
     /// not commit. \throws whatever went wrong.
     virtual void run(sqlite::store& store, effects& done) = 0;
 
-    /// False after a run that found nothing: the operation is not finished but waits on. Only claims.
+    /// False after a run that found nothing: the operation is not finished but waits on. Only
+    /// claims.
     virtual bool satisfied() const noexcept { return true; }
 
     /// Ends the operation: posts the handler with the result of `run`, or with `why`. Called once,

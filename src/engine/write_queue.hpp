@@ -21,8 +21,8 @@ public:
 
     void push(write_op_ptr op) noexcept { ops_.push_back(std::move(op)); }
 
-    /// Takes what the next transaction holds: one operation that runs alone, or as many grouped ones
-    /// as stand in front, within the bounds; one always fits.
+    /// Takes what the next transaction holds: one operation that runs alone, or as many grouped
+    /// ones as stand in front, within the bounds; one always fits.
     write_op_list take_group();
 
     /// Returns an untried or unfinished group to the front.

@@ -88,6 +88,12 @@ void writer::submit_claim(write_op_ptr op) {
         std::lock_guard const lock(mutex_);
         refused = failed_;
         if (!refused) {
+            auto& c = static_cast<claim_op&>(*op);
+            if (c.wait && !c.no_wait)
+                c.timer = host_.after(*c.wait, [this, queue = c.queue, id = c.id] {
+                    if (auto late = remove_claim(queue, id, errc::timed_out))
+                        late.release()->complete(failed_with(errc::timed_out));
+                });
             claims_.add(std::move(op));
             look_ = true;
             schedule();
@@ -339,8 +345,8 @@ void writer::commit_failed(write_op_list group, int rc) {
         return park(std::move(group), false);
     }
     if (primary != SQLITE_IOERR) return fail(std::move(group), failed_with(rc));
-    // A failed sync may have dropped what it should have written, and the next one would not say so:
-    // nothing is acknowledged on this connection again.
+    // A failed sync may have dropped what it should have written, and the next one would not say
+    // so: nothing is acknowledged on this connection again.
     fail(std::move(group), failed_with(errc::commit_outcome_unknown));
 }
 
@@ -368,8 +374,8 @@ void writer::committed(write_op_list group, effects const& done, std::int64_t be
     host_.committed(done);
 
     auto& index = store_->index;
-    if (index.attached() ||
-        (store_->store.db.query_text("PRAGMA journal_mode") == "wal" && index.attach(store_->store.db))) {
+    if (index.attached() || (store_->store.db.query_text("PRAGMA journal_mode") == "wal" &&
+                             index.attach(store_->store.db))) {
         std::uint32_t const frames = sqlite::wal_index::frames(index.read());
         stats.wal_frames.store(frames, std::memory_order_relaxed);
         host_.wal_backlog(frames - std::min(frames, index.backfilled()));

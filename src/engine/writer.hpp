@@ -40,9 +40,9 @@ struct writer_stats {
 };
 
 /// Runs one step at a time, each on a thread of the pool: look for claims, BEGIN IMMEDIATE, run the
-/// group, COMMIT, complete it. No step waits: where another process holds the lock, the group goes back
-/// to the queue, the file is parked, and a timer tries again, so that a file whose lock is held by a
-/// stopped process delays no other file.
+/// group, COMMIT, complete it. No step waits: where another process holds the lock, the group goes
+/// back to the queue, the file is parked, and a timer tries again, so that a file whose lock is
+/// held by a stopped process delays no other file.
 class writer {
 public:
     /// What the writer needs of the file that it belongs to.
@@ -51,6 +51,8 @@ public:
         virtual ~host() = default;
         /// A task that runs `work` if the file is still in use then, and keeps it in use meanwhile.
         virtual thread_pool::task guarded(std::function<void()> work) = 0;
+        /// Runs `work` after a time, in the same way.
+        virtual thread_pool::timer after(duration delay, std::function<void()> work) = 0;
         /// A commit of ours returned, and what it touched.
         virtual void committed(effects const& done) = 0;
         /// Frames in the WAL that are not checkpointed yet, after a commit.
@@ -59,8 +61,8 @@ public:
         virtual void replaced() = 0;
     };
 
-    /// `mutex` guards the queues here and whatever else the file has; none of the host's functions is
-    /// called with it held.
+    /// `mutex` guards the queues here and whatever else the file has; none of the host's functions
+    /// is called with it held.
     writer(host& file, std::mutex& mutex, sqlite::side_file& side,
            sqlite::connection::settings const& settings, open_options const& options);
     writer(writer const&) = delete;

@@ -9,11 +9,12 @@ namespace gander::sqlite {
 
 namespace {
 
-// Setting one of these would change what an acknowledgement means, or the engine's hold on the file.
+// Setting one of these would change what an acknowledgement means, or the engine's hold on the
+// file.
 constexpr std::array<std::string_view, 13> settings = {
-    "journal_mode",  "locking_mode", "synchronous",     "wal_checkpoint",  "wal_autocheckpoint",
-    "busy_timeout",  "query_only",   "writable_schema", "schema_version",  "read_uncommitted",
-    "journal_size_limit", "temp_store", "mmap_size"};
+    "journal_mode",       "locking_mode", "synchronous",     "wal_checkpoint", "wal_autocheckpoint",
+    "busy_timeout",       "query_only",   "writable_schema", "schema_version", "read_uncommitted",
+    "journal_size_limit", "temp_store",   "mmap_size"};
 
 bool refused(int action, char const* first, char const* second) noexcept {
     switch (action) {
@@ -38,7 +39,8 @@ bool refused(int action, char const* first, char const* second) noexcept {
 authorizer::authorizer(connection& db) noexcept {
     sqlite3_set_authorizer(
         db.handle(),
-        [](void* self, int action, char const* first, char const* second, char const*, char const*) {
+        [](void* self, int action, char const* first, char const* second, char const*,
+           char const*) {
             return static_cast<authorizer*>(self)->refusing_ && refused(action, first, second)
                        ? SQLITE_DENY
                        : SQLITE_OK;

@@ -7,8 +7,9 @@
 
 namespace gander::sqlite {
 
-/// Installed once on our own writer connection, never on a user's. While a scope is open, statements
-/// that begin, commit, roll back, attach, or set journal and locking PRAGMAs do not compile.
+/// Installed once on our own writer connection, never on a user's. While a scope is open,
+/// statements that begin, commit, roll back, attach, or set journal and locking PRAGMAs do not
+/// compile.
 class authorizer {
 public:
     class scope {

@@ -9,7 +9,8 @@
 
 namespace gander::sqlite {
 
-/// Rows to a statement: a statement's fixed cost is most of a short row's, and 16 rows share it well.
+/// Rows to a statement: a statement's fixed cost is most of a short row's, and 16 rows share it
+/// well.
 inline constexpr std::size_t bulk_rows = 16;
 
 /// Inserts `count` rows: blocks of `bulk_rows` with `many`, the rest one by one with `one`.
@@ -37,6 +38,6 @@ std::int64_t bulk_insert(connection& db, char const* many, char const* one, int 
 }  // namespace gander::sqlite
 
 /// `row` sixteen times, separated by commas: the VALUES of a bulk statement.
-#define GANDER_SIXTEEN(row) \
+#define GANDER_SIXTEEN(row)                                                                     \
     row "," row "," row "," row "," row "," row "," row "," row "," row "," row "," row "," row \
         "," row "," row "," row "," row

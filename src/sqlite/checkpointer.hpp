@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 /// \file
-/// Moving the WAL's content into the database without stalling writers, and without the WAL-reset bug.
+/// Moving the WAL's content into the database without stalling writers, and without the WAL-reset
+/// bug.
 ///
 /// SQLite before 3.51.3 (except 3.50.7 and 3.44.6) can lose a commit when a pass begins on a fully
 /// backfilled WAL while a writer resets it: https://www.sqlite.org/wal.html#the_wal_reset_bug. So a
@@ -28,8 +29,9 @@ public:
     /// process is at it, or the file is not in WAL mode.
     bool background_pass(side_file& side);
 
-    /// Copies the few frames that were written since. Call it while another connection of this process
-    /// holds an empty BEGIN IMMEDIATE; the next writer then restarts the WAL from its beginning.
+    /// Copies the few frames that were written since. Call it while another connection of this
+    /// process holds an empty BEGIN IMMEDIATE; the next writer then restarts the WAL from its
+    /// beginning.
     void finish();
 
 private:

@@ -59,8 +59,8 @@ cursor claims::either(char const* indexed, char const* plain) {
     return db_.prepared(plain);
 }
 
-std::vector<job_row> claims::claim(std::string_view queue, std::string_view worker,
-                                   std::size_t max, std::int64_t lease) {
+std::vector<job_row> claims::claim(std::string_view queue, std::string_view worker, std::size_t max,
+                                   std::int64_t lease) {
     std::int64_t const now = db_.now();
     std::int64_t const until = checked_add(now, lease);
     std::vector<job_row> taken;
@@ -75,10 +75,11 @@ std::vector<job_row> claims::claim(std::string_view queue, std::string_view work
 }
 
 void claims::reclaim(std::string_view queue, std::int64_t now) {
-    db_.prepared("UPDATE _honker_live SET state='pending', worker_id=NULL, claim_expires_at=NULL "
-                 "WHERE id IN (SELECT id FROM _honker_live WHERE queue=?1 AND state='processing' "
-                 "AND claim_expires_at<?2 ORDER BY claim_expires_at LIMIT ?3)",
-                 queue, now, reclaim_limit)
+    db_.prepared(
+           "UPDATE _honker_live SET state='pending', worker_id=NULL, claim_expires_at=NULL "
+           "WHERE id IN (SELECT id FROM _honker_live WHERE queue=?1 AND state='processing' "
+           "AND claim_expires_at<?2 ORDER BY claim_expires_at LIMIT ?3)",
+           queue, now, reclaim_limit)
         .run();
 }
 
@@ -125,9 +126,10 @@ void claims::take(std::string_view queue, std::int64_t priority, std::string_vie
             }
         }
         for (std::size_t i = first; i < taken.size(); ++i)
-            db_.prepared("UPDATE _honker_live SET state='processing', worker_id=?2, "
-                         "claim_expires_at=?3, attempts=attempts+1 WHERE id=?1",
-                         taken[i].id, worker, until)
+            db_.prepared(
+                   "UPDATE _honker_live SET state='processing', worker_id=?2, "
+                   "claim_expires_at=?3, attempts=attempts+1 WHERE id=?1",
+                   taken[i].id, worker, until)
                 .run();
         for (auto const& [id, reason] : defective) jobs_.bury(id, reason);
         met_defective = !defective.empty();
@@ -137,14 +139,16 @@ void claims::take(std::string_view queue, std::int64_t priority, std::string_vie
 bool claims::claimable(std::string_view queue) {
     std::int64_t const now = db_.now();
     {
-        auto row = db_.prepared("SELECT 1 FROM _honker_live WHERE queue=?1 AND state='pending' AND "
-                                "run_at<=?2 LIMIT 1",
-                                queue, now);
+        auto row = db_.prepared(
+            "SELECT 1 FROM _honker_live WHERE queue=?1 AND state='pending' AND "
+            "run_at<=?2 LIMIT 1",
+            queue, now);
         if (row.step()) return true;
     }
-    auto row = db_.prepared("SELECT 1 FROM _honker_live WHERE queue=?1 AND state='processing' AND "
-                            "claim_expires_at<?2 LIMIT 1",
-                            queue, now);
+    auto row = db_.prepared(
+        "SELECT 1 FROM _honker_live WHERE queue=?1 AND state='processing' AND "
+        "claim_expires_at<?2 LIMIT 1",
+        queue, now);
     return row.step();
 }
 
@@ -153,15 +157,17 @@ std::optional<std::int64_t> claims::next_claim_at(std::string_view queue) {
     std::optional<std::int64_t> next;
     auto const consider = [&](std::int64_t at) { next = next ? std::min(*next, at) : at; };
     {
-        auto row = db_.prepared("SELECT run_at FROM _honker_live WHERE queue=?1 AND "
-                                "state='pending' AND run_at>?2 ORDER BY run_at LIMIT 1",
-                                queue, now);
+        auto row = db_.prepared(
+            "SELECT run_at FROM _honker_live WHERE queue=?1 AND "
+            "state='pending' AND run_at>?2 ORDER BY run_at LIMIT 1",
+            queue, now);
         if (row.step() && row.type(0) == SQLITE_INTEGER) consider(row.integer(0));
     }
-    auto row = db_.prepared("SELECT claim_expires_at FROM _honker_live WHERE queue=?1 AND "
-                            "state='processing' AND claim_expires_at>=?2 "
-                            "ORDER BY claim_expires_at LIMIT 1",
-                            queue, now);
+    auto row = db_.prepared(
+        "SELECT claim_expires_at FROM _honker_live WHERE queue=?1 AND "
+        "state='processing' AND claim_expires_at>=?2 "
+        "ORDER BY claim_expires_at LIMIT 1",
+        queue, now);
     if (row.step() && row.type(0) == SQLITE_INTEGER) {
         std::int64_t const ends = row.integer(0);
         if (ends < std::numeric_limits<std::int64_t>::max()) consider(ends + 1);

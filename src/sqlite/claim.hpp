@@ -4,8 +4,8 @@
 ///
 /// Order is priority high to low, then due time, then id. The index `_gander_live_ready` holds only
 /// pending rows; the claim jumps from one priority that exists to the next lower one and reads due
-/// rows off the front of each. Rows in flight are not in that index, and delayed ones stand behind the
-/// due ones of their priority, so neither is ever walked over.
+/// rows off the front of each. Rows in flight are not in that index, and delayed ones stand behind
+/// the due ones of their priority, so neither is ever walked over.
 #pragma once
 
 #include "gander/detail/rows.hpp"

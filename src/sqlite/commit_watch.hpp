@@ -20,12 +20,12 @@ public:
         busy,  ///< Not to be known now: somebody holds the file locked. Look again; it is no "no".
     };
 
-    /// Takes the baseline: commits from now on are changes. A file that is locked at the moment gets
-    /// its baseline from the first check that succeeds, which then reports a change.
+    /// Takes the baseline: commits from now on are changes. A file that is locked at the moment
+    /// gets its baseline from the first check that succeeds, which then reports a change.
     explicit commit_watch(connection& db);
 
-    /// Looks. In WAL mode a few nanoseconds and safe on any thread of the caller's; otherwise a read
-    /// of the file, which may touch the disk. \throws system_error for what is not "busy".
+    /// Looks. In WAL mode a few nanoseconds and safe on any thread of the caller's; otherwise a
+    /// read of the file, which may touch the disk. \throws system_error for what is not "busy".
     finding check();
 
     /// True in WAL mode, once it could be attached to.

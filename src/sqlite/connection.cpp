@@ -54,7 +54,8 @@ void cursor::bind(int index, std::int64_t v) {
 void cursor::bind(int index, std::string_view v) {
     // A null pointer would bind NULL, which is not the empty text.
     char const* data = v.data() != nullptr ? v.data() : "";
-    if (int const rc = sqlite3_bind_text64(stmt_, index, data, v.size(), SQLITE_STATIC, SQLITE_UTF8);
+    if (int const rc =
+            sqlite3_bind_text64(stmt_, index, data, v.size(), SQLITE_STATIC, SQLITE_UTF8);
         rc != SQLITE_OK)
         throw db_->error(rc, sqlite3_sql(stmt_));
 }
@@ -78,7 +79,8 @@ std::string_view cursor::text(int column) const {
     // The byte count, not strlen: text may hold NUL.
     return data == nullptr
                ? std::string_view()
-               : std::string_view(data, static_cast<std::size_t>(sqlite3_column_bytes(stmt_, column)));
+               : std::string_view(data,
+                                  static_cast<std::size_t>(sqlite3_column_bytes(stmt_, column)));
 }
 
 connection::connection(settings const& how) {

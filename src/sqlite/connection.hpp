@@ -98,15 +98,15 @@ public:
     /// The same, returning SQLite's extended result code.
     int try_execute(char const* sql) noexcept;
 
-    /// Runs a persistent statement without parameters or rows, returning the extended code: for BEGIN
-    /// and COMMIT, whose "busy" is no exception.
+    /// Runs a persistent statement without parameters or rows, returning the extended code: for
+    /// BEGIN and COMMIT, whose "busy" is no exception.
     int try_run(char const* sql) noexcept;
 
     /// Runs a one-row PRAGMA or SELECT and returns its first column as text.
     std::string query_text(char const* sql);
 
-    /// Sets how long SQLite waits in a busy handler: only for the blocking opening; the engine never
-    /// waits inside SQLite.
+    /// Sets how long SQLite waits in a busy handler: only for the blocking opening; the engine
+    /// never waits inside SQLite.
     void wait_for_locks(std::optional<std::int64_t> deadline_ms) noexcept;
 
     /// The file's clock: that of the connection's VFS, in milliseconds since 1970.

@@ -33,9 +33,10 @@ bool collect(cursor row, read_limit limit, std::vector<event_row>& into) {
 
 std::int64_t events::publish(std::string_view topic, std::optional<std::string_view> key,
                              std::string_view payload) {
-    db_.prepared("INSERT INTO _honker_stream(topic, key, payload, created_at) "
-                 "VALUES(?1, ?2, ?3, ?4)",
-                 topic, key, payload, db_.now())
+    db_.prepared(
+           "INSERT INTO _honker_stream(topic, key, payload, created_at) "
+           "VALUES(?1, ?2, ?3, ?4)",
+           topic, key, payload, db_.now())
         .run();
     return db_.last_insert_rowid();
 }
@@ -77,9 +78,10 @@ std::int64_t events::offset_before(std::string_view topic, std::int64_t time) {
     std::int64_t high = newest();
     while (low < high) {
         std::int64_t const middle = low + (high - low) / 2;
-        auto row = db_.prepared("SELECT offset, created_at FROM _honker_stream WHERE topic=?1 AND "
-                                "offset>?2 AND offset<=?3 ORDER BY offset LIMIT 1",
-                                topic, middle, high);
+        auto row = db_.prepared(
+            "SELECT offset, created_at FROM _honker_stream WHERE topic=?1 AND "
+            "offset>?2 AND offset<=?3 ORDER BY offset LIMIT 1",
+            topic, middle, high);
         if (!row.step() || row.integer(1) >= time)
             high = middle;
         else
@@ -90,30 +92,33 @@ std::int64_t events::offset_before(std::string_view topic, std::int64_t time) {
 
 std::optional<std::int64_t> events::saved_offset(std::string_view consumer,
                                                  std::string_view topic) {
-    auto row = db_.prepared("SELECT offset FROM _honker_stream_consumers WHERE name=?1 AND topic=?2",
-                            consumer, topic);
+    auto row = db_.prepared(
+        "SELECT offset FROM _honker_stream_consumers WHERE name=?1 AND topic=?2", consumer, topic);
     return row.step() ? row.optional_integer(0) : std::nullopt;
 }
 
 bool events::advance(std::string_view consumer, std::string_view topic, std::int64_t from,
                      std::int64_t to, bool first) {
-    db_.prepared("UPDATE _honker_stream_consumers SET offset=?4 WHERE name=?1 AND topic=?2 AND "
-                 "offset=?3",
-                 consumer, topic, from, to)
+    db_.prepared(
+           "UPDATE _honker_stream_consumers SET offset=?4 WHERE name=?1 AND topic=?2 AND "
+           "offset=?3",
+           consumer, topic, from, to)
         .run();
     if (db_.changes() > 0) return true;
     if (!first) return false;
-    db_.prepared("INSERT INTO _honker_stream_consumers(name, topic, offset) VALUES(?1, ?2, ?3) "
-                 "ON CONFLICT DO NOTHING",
-                 consumer, topic, to)
+    db_.prepared(
+           "INSERT INTO _honker_stream_consumers(name, topic, offset) VALUES(?1, ?2, ?3) "
+           "ON CONFLICT DO NOTHING",
+           consumer, topic, to)
         .run();
     return db_.changes() > 0;
 }
 
 void events::seek(std::string_view consumer, std::string_view topic, std::int64_t to) {
-    db_.prepared("INSERT INTO _honker_stream_consumers(name, topic, offset) VALUES(?1, ?2, ?3) "
-                 "ON CONFLICT(name, topic) DO UPDATE SET offset=excluded.offset",
-                 consumer, topic, to)
+    db_.prepared(
+           "INSERT INTO _honker_stream_consumers(name, topic, offset) VALUES(?1, ?2, ?3) "
+           "ON CONFLICT(name, topic) DO UPDATE SET offset=excluded.offset",
+           consumer, topic, to)
         .run();
 }
 

@@ -25,8 +25,8 @@ public:
     std::int64_t publish(std::string_view topic, std::optional<std::string_view> key,
                          std::string_view payload);
 
-    /// Appends many without keys, as few statements; the offsets are consecutive from the result on.
-    /// Empty input returns 0.
+    /// Appends many without keys, as few statements; the offsets are consecutive from the result
+    /// on. Empty input returns 0.
     std::int64_t publish_many(std::string_view topic, std::span<std::string const> payloads);
 
     /// The newest offset over all topics; 0 when there never was one.

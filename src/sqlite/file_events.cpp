@@ -89,7 +89,8 @@ void file_events::forget(int id) {
     auto const shared = by_watch_.find(id);
     if (shared == by_watch_.end()) return;
     for (key file : shared->second)
-        if (auto const at = files_.find(file); at != files_.end()) std::erase(at->second.watches, id);
+        if (auto const at = files_.find(file); at != files_.end())
+            std::erase(at->second.watches, id);
     by_watch_.erase(shared);
 }
 

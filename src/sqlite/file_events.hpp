@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 /// \file
-/// File events from the operating system for many databases, through one inotify instance: a user may
-/// have only 128 of them.
+/// File events from the operating system for many databases, through one inotify instance: a user
+/// may have only 128 of them.
 ///
-/// They are hints. An event may come before the commit that caused it is visible, several may come for
-/// one commit, and losing them costs latency only.
+/// They are hints. An event may come before the commit that caused it is visible, several may come
+/// for one commit, and losing them costs latency only.
 ///
 /// Watches go by path. Nothing here opens or reads a database file: closing any descriptor on it
 /// would drop SQLite's locks.
@@ -62,7 +62,8 @@ private:
 
     int fd_ = -1;
     std::unordered_map<key, watched> files_;
-    // One watch serves all databases that look at the same inode: a directory, or a file opened twice.
+    // One watch serves all databases that look at the same inode: a directory, or a file opened
+    // twice.
     std::unordered_map<int, std::vector<key>> by_watch_;
 };
 

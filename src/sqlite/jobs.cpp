@@ -3,6 +3,7 @@
 
 #include "sqlite/bulk_insert.hpp"
 #include "sqlite/checked.hpp"
+#include "sqlite/job_times.hpp"
 
 #include <algorithm>
 
@@ -10,7 +11,7 @@ namespace gander::sqlite {
 
 namespace {
 
-#define GANDER_JOB_INSERT                                                                     \
+#define GANDER_JOB_INSERT                                                                   \
     "INSERT INTO _honker_live(queue, payload, priority, run_at, max_attempts, created_at, " \
     "expires_at) VALUES"
 
@@ -84,31 +85,37 @@ bool jobs::ack(std::int64_t id, std::string_view worker) {
     return db_.changes() > 0;
 }
 
-bool jobs::retry(std::int64_t id, std::string_view worker, std::int64_t delay,
+bool jobs::retry(std::int64_t id, std::string_view worker, std::optional<std::int64_t> delay_ms,
                  std::string_view error) {
-    std::int64_t const now = db_.now();
+    std::int64_t attempts = 0;
     {
-        auto row = db_.prepared("SELECT attempts>=max_attempts FROM _honker_live WHERE id=?1 AND "
-                                "state='processing' AND worker_id=?2 AND claim_expires_at>=?3",
-                                id, worker, now);
+        auto row = db_.prepared(
+            "SELECT attempts, max_attempts FROM _honker_live WHERE id=?1 AND "
+            "state='processing' AND worker_id=?2 AND claim_expires_at>=?3",
+            id, worker, db_.now());
         if (!row.step()) return false;
-        if (row.integer(0) == 0) {
-            db_.prepared("UPDATE _honker_live SET state='pending', run_at=?2, worker_id=NULL, "
-                         "claim_expires_at=NULL WHERE id=?1",
-                         id, checked_add(now, delay))
-                .run();
-            return true;
-        }
+        attempts = row.integer(0);
+        if (attempts >= row.integer(1)) attempts = -1;
     }
-    bury(id, error);
+    if (attempts < 0) {
+        bury(id, error);
+        return true;
+    }
+    std::int64_t const delay = delay_ms ? *delay_ms : backoff_ms(attempts);
+    db_.prepared(
+           "UPDATE _honker_live SET state='pending', run_at=?2, worker_id=NULL, "
+           "claim_expires_at=NULL WHERE id=?1",
+           id, due_time(db_.now_ms(), delay))
+        .run();
     return true;
 }
 
 bool jobs::fail(std::int64_t id, std::string_view worker, std::string_view error) {
     {
-        auto row = db_.prepared("SELECT 1 FROM _honker_live WHERE id=?1 AND worker_id=?2 AND "
-                                "claim_expires_at>=?3",
-                                id, worker, db_.now());
+        auto row = db_.prepared(
+            "SELECT 1 FROM _honker_live WHERE id=?1 AND worker_id=?2 AND "
+            "claim_expires_at>=?3",
+            id, worker, db_.now());
         if (!row.step()) return false;
     }
     bury(id, error);
@@ -117,9 +124,10 @@ bool jobs::fail(std::int64_t id, std::string_view worker, std::string_view error
 
 bool jobs::heartbeat(std::int64_t id, std::string_view worker, std::int64_t lease) {
     std::int64_t const now = db_.now();
-    db_.prepared("UPDATE _honker_live SET claim_expires_at=?4 WHERE id=?1 AND "
-                 "state='processing' AND worker_id=?2 AND claim_expires_at>=?3",
-                 id, worker, now, checked_add(now, lease))
+    db_.prepared(
+           "UPDATE _honker_live SET claim_expires_at=?4 WHERE id=?1 AND "
+           "state='processing' AND worker_id=?2 AND claim_expires_at>=?3",
+           id, worker, now, checked_add(now, lease))
         .run();
     return db_.changes() > 0;
 }
@@ -133,11 +141,12 @@ bool jobs::cancel(std::int64_t id) {
 void jobs::bury(std::int64_t id, std::string_view error) {
     // OR REPLACE: a dead row of that id, left by whatever accident, must not stop the queue.
     // In a row from elsewhere a number may be text or a blob; the dead letters get it as it is.
-    db_.prepared("INSERT OR REPLACE INTO _honker_dead(id, queue, payload, priority, run_at, "
-                 "attempts, max_attempts, last_error, created_at, died_at) SELECT id, queue, "
-                 "payload, priority, run_at, attempts, max_attempts, ?2, created_at, ?3 FROM "
-                 "_honker_live WHERE id=?1",
-                 id, error, db_.now())
+    db_.prepared(
+           "INSERT OR REPLACE INTO _honker_dead(id, queue, payload, priority, run_at, "
+           "attempts, max_attempts, last_error, created_at, died_at) SELECT id, queue, "
+           "payload, priority, run_at, attempts, max_attempts, ?2, created_at, ?3 FROM "
+           "_honker_live WHERE id=?1",
+           id, error, db_.now())
         .run();
     db_.prepared("DELETE FROM _honker_live WHERE id=?1", id).run();
 }
@@ -145,12 +154,14 @@ void jobs::bury(std::int64_t id, std::string_view error) {
 job_counts jobs::count(std::string_view queue) {
     std::int64_t const now = db_.now();
     job_counts n;
-    n.ready = single(db_.prepared("SELECT count(*) FROM _honker_live WHERE queue=?1 AND "
-                                  "state='pending' AND run_at<=?2",
-                                  queue, now));
-    n.delayed = single(db_.prepared("SELECT count(*) FROM _honker_live WHERE queue=?1 AND "
-                                    "state='pending' AND run_at>?2",
-                                    queue, now));
+    n.ready =
+        single(db_.prepared("SELECT count(*) FROM _honker_live WHERE queue=?1 AND "
+                            "state='pending' AND run_at<=?2",
+                            queue, now));
+    n.delayed =
+        single(db_.prepared("SELECT count(*) FROM _honker_live WHERE queue=?1 AND "
+                            "state='pending' AND run_at>?2",
+                            queue, now));
     n.processing = single(db_.prepared(
         "SELECT count(*) FROM _honker_live WHERE queue=?1 AND state='processing'", queue));
     n.dead = single(db_.prepared("SELECT count(*) FROM _honker_dead WHERE queue=?1", queue));
@@ -184,7 +195,8 @@ std::vector<job_row> jobs::list(std::string_view queue, job_filter filter, std::
         while (rows.size() < limit && use.step()) rows.push_back(row_of(use));
     };
     if (filter != job_filter::dead)
-        collect(db_.prepared(select_live, queue, static_cast<std::int64_t>(filter), db_.now(), bound));
+        collect(
+            db_.prepared(select_live, queue, static_cast<std::int64_t>(filter), db_.now(), bound));
     if (filter == job_filter::dead || filter == job_filter::any)
         collect(db_.prepared(select_dead, queue, bound));
     std::sort(rows.begin(), rows.end(), [](auto const& a, auto const& b) { return a.id < b.id; });

@@ -53,8 +53,10 @@ public:
 
     bool ack(std::int64_t id, std::string_view worker);
 
-    /// Pending again `delay` seconds from now, or dead when its attempts are used up.
-    bool retry(std::int64_t id, std::string_view worker, std::int64_t delay, std::string_view error);
+    /// Pending again after `delay_ms`, or after a backoff that grows with its attempts; or dead
+    /// when these are used up.
+    bool retry(std::int64_t id, std::string_view worker, std::optional<std::int64_t> delay_ms,
+               std::string_view error);
 
     bool fail(std::int64_t id, std::string_view worker, std::string_view error);
 

@@ -27,9 +27,10 @@ bool collect(cursor row, channel_pattern const* pattern, read_limit limit,
 }  // namespace
 
 std::int64_t notifications::add(std::string_view channel, std::string_view payload) {
-    db_.prepared("INSERT INTO _honker_notifications(channel, payload, created_at) "
-                 "VALUES(?1, ?2, ?3)",
-                 channel, payload, db_.now())
+    db_.prepared(
+           "INSERT INTO _honker_notifications(channel, payload, created_at) "
+           "VALUES(?1, ?2, ?3)",
+           channel, payload, db_.now())
         .run();
     return db_.last_insert_rowid();
 }
@@ -54,7 +55,8 @@ bool notifications::read(std::int64_t after, read_limit limit,
 
 bool notifications::read(channel_pattern const& pattern, std::int64_t after, std::int64_t until,
                          read_limit limit, std::vector<notification_row>& into) {
-    if (pattern.prefix)  // a prefix spans channels: the table itself is in id order, the index is not
+    if (pattern
+            .prefix)  // a prefix spans channels: the table itself is in id order, the index is not
         return collect(db_.prepared("SELECT id, channel, payload, created_at FROM "
                                     "_honker_notifications WHERE id>?1 AND id<=?2 ORDER BY id",
                                     after, until),

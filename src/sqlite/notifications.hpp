@@ -43,7 +43,8 @@ public:
     /// The oldest id still there, or `newest() + 1` when none is.
     std::int64_t oldest();
 
-    /// All channels' rows after `after`, in id order. Appends to `into`; true when a limit ended it.
+    /// All channels' rows after `after`, in id order. Appends to `into`; true when a limit ended
+    /// it.
     bool read(std::int64_t after, read_limit limit, std::vector<notification_row>& into);
 
     /// One pattern's rows with `after < id <= until`.

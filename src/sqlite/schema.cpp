@@ -106,27 +106,39 @@ CREATE INDEX IF NOT EXISTS _gander_live_ready ON _honker_live(queue, priority DE
   WHERE state = 'pending';
 )sql";
 
-constexpr std::array names = {
-    "_honker_notifications", "_honker_notifications_recent", "_honker_live", "_honker_live_claim",
-    "_honker_live_pending_deadline", "_honker_live_processing_deadline", "_honker_dead",
-    "_honker_locks", "_honker_rate_limits", "_honker_scheduler_tasks", "_honker_results",
-    "_honker_stream", "_honker_stream_topic", "_honker_stream_consumers", "_gander_schema",
-    "_gander_dead_queue"};
+constexpr std::array names = {"_honker_notifications",
+                              "_honker_notifications_recent",
+                              "_honker_live",
+                              "_honker_live_claim",
+                              "_honker_live_pending_deadline",
+                              "_honker_live_processing_deadline",
+                              "_honker_dead",
+                              "_honker_locks",
+                              "_honker_rate_limits",
+                              "_honker_scheduler_tasks",
+                              "_honker_results",
+                              "_honker_stream",
+                              "_honker_stream_topic",
+                              "_honker_stream_consumers",
+                              "_gander_schema",
+                              "_gander_dead_queue"};
 
 constexpr std::int64_t few_jobs = 100'000;
 
 std::set<std::string> existing_objects(connection& db) {
     std::set<std::string> found;
-    auto row = db.prepared("SELECT name FROM sqlite_master WHERE name GLOB '_honker_*' OR "
-                           "name GLOB '_gander_*'");
+    auto row = db.prepared(
+        "SELECT name FROM sqlite_master WHERE name GLOB '_honker_*' OR "
+        "name GLOB '_gander_*'");
     while (row.step()) found.emplace(row.text(0));
     return found;
 }
 
 bool has_column(connection& db, std::string_view column) {
-    auto row = db.prepared("SELECT 1 FROM pragma_table_info('_honker_scheduler_tasks') "
-                           "WHERE name=?1",
-                           column);
+    auto row = db.prepared(
+        "SELECT 1 FROM pragma_table_info('_honker_scheduler_tasks') "
+        "WHERE name=?1",
+        column);
     return row.step();
 }
 
@@ -151,11 +163,13 @@ bool many_jobs(connection& db) {
 void create_objects(connection& db, bool build_claim_index) {
     db.execute(honker_objects);
     if (!has_column(db, "enabled"))
-        db.execute("ALTER TABLE _honker_scheduler_tasks ADD COLUMN enabled INTEGER NOT NULL "
-                   "DEFAULT 1");
+        db.execute(
+            "ALTER TABLE _honker_scheduler_tasks ADD COLUMN enabled INTEGER NOT NULL "
+            "DEFAULT 1");
     if (!has_column(db, "max_attempts"))
-        db.execute("ALTER TABLE _honker_scheduler_tasks ADD COLUMN max_attempts INTEGER NOT NULL "
-                   "DEFAULT 3");
+        db.execute(
+            "ALTER TABLE _honker_scheduler_tasks ADD COLUMN max_attempts INTEGER NOT NULL "
+            "DEFAULT 3");
     db.execute(own_objects);
     std::int64_t const version = stored_version(db);
     refuse_newer(version);

@@ -21,10 +21,11 @@ struct flock byte_lock(short type, int byte) noexcept {
 int create(std::string const& path, std::string const& database_path) noexcept {
     struct stat database {};
     if (::stat(database_path.c_str(), &database) != 0) return -1;
-    int const fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, database.st_mode & 0777);
+    int const fd =
+        ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, database.st_mode & 0777);
     if (fd < 0) return ::open(path.c_str(), O_RDWR | O_CLOEXEC);  // somebody else made it meanwhile
-    // As SQLite does for its own side files: whoever may use the database may use this, whatever the
-    // umask, also when root made it. Failing is harmless.
+    // As SQLite does for its own side files: whoever may use the database may use this, whatever
+    // the umask, also when root made it. Failing is harmless.
     (void)!::fchmod(fd, database.st_mode & 0777);
     if (::geteuid() == 0) (void)!::fchown(fd, database.st_uid, database.st_gid);
     return fd;
@@ -37,7 +38,8 @@ side_file::side_file(std::string const& database_path, bool writable) noexcept
     std::string const path = path_for(database_path);
     fd_ = ::open(path.c_str(), (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
     if (fd_ < 0 && writable) fd_ = create(path, database_path);
-    if (fd_ >= 0 && fd_ <= 2) {  // a closed standard stream's number: writes to stderr would land here
+    if (fd_ >= 0 &&
+        fd_ <= 2) {  // a closed standard stream's number: writes to stderr would land here
         int const moved = ::fcntl(fd_, F_DUPFD_CLOEXEC, 3);
         ::close(fd_);
         fd_ = moved;

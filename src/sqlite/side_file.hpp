@@ -29,11 +29,13 @@ public:
     bool try_take_checkpoint() noexcept { return fd_ >= 0 && try_lock(checkpoint_byte); }
     void end_checkpoint() noexcept { unlock(checkpoint_byte); }
 
-    /// Touches byte 2, which those who watch the file see as an event. Called after COMMIT: it spares
-    /// them the time between a frame's write and the commit's becoming visible.
+    /// Touches byte 2, which those who watch the file see as an event. Called after COMMIT: it
+    /// spares them the time between a frame's write and the commit's becoming visible.
     void ring() noexcept;
 
-    static std::string path_for(std::string const& database_path) { return database_path + "-gander"; }
+    static std::string path_for(std::string const& database_path) {
+        return database_path + "-gander";
+    }
 
 private:
     static constexpr int turn_byte = 0;

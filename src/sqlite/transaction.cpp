@@ -72,8 +72,8 @@ private:
     }
 
     [[noreturn]] void fail(int rc) {
-        system_error const why =
-            rc == SQLITE_AUTH ? system_error(errc::statement_not_allowed, sql_) : db().error(rc, sql_);
+        system_error const why = rc == SQLITE_AUTH ? system_error(errc::statement_not_allowed, sql_)
+                                                   : db().error(rc, sql_);
         sqlite3_finalize(std::exchange(stmt_, nullptr));
         tx_.statement_failed();
         throw why;
@@ -111,8 +111,7 @@ std::string_view statement::text(int column) const {
     return data != nullptr ? std::string_view(data, size) : std::string_view();
 }
 
-transaction::transaction(sqlite3* db)
-    : state_(std::make_unique<detail::transaction_state>(db)) {}
+transaction::transaction(sqlite3* db) : state_(std::make_unique<detail::transaction_state>(db)) {}
 transaction::transaction(std::unique_ptr<detail::transaction_state> state) noexcept
     : state_(std::move(state)) {}
 transaction::~transaction() = default;

@@ -19,8 +19,8 @@ inline bool valid_utf8(std::string_view text) noexcept {
 /// True for what may name a channel, topic, queue, consumer or worker: not empty, no NUL, UTF-8.
 bool valid_name(std::string_view name) noexcept;
 
-/// `text` with NUL and invalid bytes as '?', cut to at most `max_bytes` at a character's boundary: for
-/// error texts, which must be stored whatever they are.
+/// `text` with NUL and invalid bytes as '?', cut to at most `max_bytes` at a character's boundary:
+/// for error texts, which must be stored whatever they are.
 std::string mended_utf8(std::string_view text, std::size_t max_bytes);
 
 }  // namespace gander::sqlite

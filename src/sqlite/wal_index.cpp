@@ -57,7 +57,8 @@ bool wal_index::commit_in_flight(connection& db, header const& seen) noexcept {
     std::memcpy(last_salt_.data(), &seen[8], 8);
     std::int64_t const next =
         wal_header_bytes + std::int64_t{frames(seen)} * (frame_header_bytes + page_size(seen));
-    if (wal->pMethods->xRead(wal, bytes.data(), frame_header_bytes, next) != SQLITE_OK) return false;
+    if (wal->pMethods->xRead(wal, bytes.data(), frame_header_bytes, next) != SQLITE_OK)
+        return false;
     return std::memcmp(&bytes[8], &seen[8], 8) == 0;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 /// \file
-/// A look into the wal-index through SQLite's own mapping: no file opened or closed (which would drop
-/// SQLite's locks), no lock touched, a few nanoseconds.
+/// A look into the wal-index through SQLite's own mapping: no file opened or closed (which would
+/// drop SQLite's locks), no lock touched, a few nanoseconds.
 ///
 /// Layout: https://www.sqlite.org/walformat.html#the_wal_index_header. Words of 32 bits in the
 /// machine's order: 0-11 the header (3: page size in its second half; 4: mxFrame; 8 and 9: the
