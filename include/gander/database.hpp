@@ -106,8 +106,9 @@ GANDER_DECL void start_transact(std::shared_ptr<database_state> const& db,
 /// One SQLite file. Copies share one open file; two databases opened on one path are two.
 ///
 /// Everything that touches SQLite for longer than a moment runs on threads of the library; the
-/// exceptions, on the caller's thread, are the constructor and `listen`. Four threads serve all
-/// open files of the process, and start with the first operation that needs them.
+/// exceptions, on the caller's thread, are the constructor and `listen`. Two threads for SQLite and
+/// up to four for callables of `async_transact` serve all open files of the process; each starts
+/// when it is first needed.
 ///
 /// \par Thread safety
 /// Distinct objects: safe. Shared objects: safe, except for assignment and destruction.

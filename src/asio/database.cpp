@@ -67,20 +67,52 @@ job_info info_of(job_row row, std::int64_t now) {
 
 }  // namespace
 
-void start_open(asio::any_io_executor const& ex, std::string path, open_options options,
-                open_handler handler) {
-    auto const done =
-        std::make_shared<completion<void(std::exception_ptr, database)>>(std::move(handler), ex);
-    engine::threads::instance().sqlite.post([ex, path = std::move(path), options, done] {
+namespace {
+
+/// An opening under way; the context waits for it.
+class opening final : public context_hook {
+public:
+    opening(asio::any_io_executor const& ex, open_handler handler)
+        : ex_(ex), done_(std::in_place, std::move(handler), ex), registry_(hook_service::of(ex)) {}
+    ~opening() override { registry_->remove(*this); }
+
+    void connect() { registry_->add(*this); }
+
+    void run(std::string const& path, open_options const& options) {
+        engine::lifetime::scope const inside(lifetime_);
+        if (!inside) return;
         std::exception_ptr why;
         database db;
         try {
-            db = database(database_state::make(ex, engine::file::open(path, options)));
+            db = database(database_state::make(ex_, engine::file::open(path, options)));
         } catch (...) {
             why = std::current_exception();
         }
-        std::move(*done).post(std::move(why), std::move(db));
-    });
+        std::move(*done_).post(std::move(why), std::move(db));
+        done_.reset();
+    }
+
+    void on_shutdown() noexcept override {
+        lifetime_.close();
+        done_.reset();
+        ex_ = asio::system_executor();
+    }
+
+private:
+    asio::any_io_executor ex_;
+    std::optional<completion<void(std::exception_ptr, database)>> done_;
+    engine::lifetime lifetime_;
+    std::shared_ptr<hook_service::registry> const registry_;
+};
+
+}  // namespace
+
+void start_open(asio::any_io_executor const& ex, std::string path, open_options options,
+                open_handler handler) {
+    auto const op = std::make_shared<opening>(ex, std::move(handler));
+    op->connect();
+    engine::threads::instance().sqlite.post(
+        [op, path = std::move(path), options] { op->run(path, options); });
 }
 
 void start_notify(std::shared_ptr<database_state> const& db, std::string channel, payload body,

@@ -5,18 +5,24 @@
 #include "asio/database_state.hpp"
 #include "asio/wait_op.hpp"
 #include "asio/watch.hpp"
-#include "engine/fork_generation.hpp"
+#include "engine/fork.hpp"
+#include "engine/lifetime.hpp"
 #include "sqlite/commit_watch.hpp"
 #include "sqlite/store.hpp"
 
 #include <boost/asio/error.hpp>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <mutex>
 
 namespace gander {
 
 namespace detail {
+
+// Beyond ten years the sum with the clock's now would soon overflow.
+constexpr std::int64_t longest_wait_ms = 315'360'000'000;
 
 /// A watch without a store: one private connection, and those who wait for a tick.
 class notifier_state final : public context_hook, public watched {
@@ -89,6 +95,7 @@ public:
     void cancel_all() { end_all(asio::error::operation_aborted); }
 
     void on_shutdown() noexcept override {
+        lifetime_.close();
         list_type doomed;
         std::lock_guard const lock(mutex_);
         failed_ = errc::closed;
@@ -166,11 +173,14 @@ private:
 
     void start_timer(op_type& op, duration wait) {
         auto& pool = engine::threads::instance().sqlite;
-        op.timer = pool.post_after(std::chrono::milliseconds(wait.milliseconds()),
-                                   [weak = weak(), id = op.id] {
-                                       if (auto const self = weak.lock())
-                                           self->finish(id, errc::timed_out);
-                                   });
+        op.timer = pool.post_after(
+            std::chrono::milliseconds(std::min(wait.milliseconds(), longest_wait_ms)),
+            [weak = weak(), id = op.id] {
+                auto const self = weak.lock();
+                if (!self) return;
+                engine::lifetime::scope const inside(self->lifetime_);
+                if (inside) self->finish(id, errc::timed_out);
+            });
     }
 
     void see_commit() {
@@ -195,6 +205,7 @@ private:
 
     asio::any_io_executor ex_;
     std::uint64_t const generation_ = engine::fork_generation();
+    engine::lifetime lifetime_;
     std::mutex mutex_;
     std::unique_ptr<sqlite::connection> db_;  // mutex_
     sqlite::commit_watch commits_;            // mutex_

@@ -29,11 +29,20 @@ int session::run(verb const& what, arguments const& args) {
     asio::co_spawn(io_, what.run(*this, args), [&](std::exception_ptr thrown, int result) {
         error = std::move(thrown);
         status = result;
-        io_.stop();
+        end_waits();
     });
     io_.run();
     if (error) std::rethrow_exception(error);
     return status;
+}
+
+/// What else would keep the io_context running. It is not stopped: threads of the library may be on
+/// their way out of it.
+void session::end_waits() {
+    ended_ = true;
+    error_code ignored;
+    signals_.clear(ignored);
+    if (output_end_) output_end_->cancel();
 }
 
 asio::awaitable<database> session::open(arguments const& args, open_mode mode) {
@@ -78,7 +87,7 @@ asio::awaitable<void> session::watch_output() {
     output_end_ = std::make_unique<fd_watch>(executor(), STDOUT_FILENO, 0);
     if (!output_end_->can_wait()) co_return;
     do co_await output_end_->wait();
-    while (poll_now(STDOUT_FILENO, 0) == 0);
+    while (!ended_ && poll_now(STDOUT_FILENO, 0) == 0);
     request_stop();
 }
 

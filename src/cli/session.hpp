@@ -59,6 +59,7 @@ public:
     std::set<pid_t>& process_groups() { return process_groups_; }
 
 private:
+    void end_waits();
     void wait_for_signal();
     [[noreturn]] void die_of(int signal_number);
     asio::awaitable<void> watch_output();
@@ -67,6 +68,7 @@ private:
     std::string verb_name_;
     std::stop_source stop_;
     bool signalled_ = false;
+    bool ended_ = false;
     std::set<pid_t> process_groups_;
     asio::io_context io_;
     output out_;

@@ -53,11 +53,10 @@ void bulk_reader::run() {
         pool.post(guarded_([this] { run(); }));
 }
 
-std::unique_ptr<sqlite::store> bulk_reader::release() {
-    std::deque<task> dropped;
+void bulk_reader::drop_tasks() noexcept {
+    std::deque<task> dropped;  // may hold the last reference to anything: destroyed unlocked
     std::lock_guard const lock(mutex_);
     dropped.swap(tasks_);
-    return std::move(store_);
 }
 
 }  // namespace gander::engine

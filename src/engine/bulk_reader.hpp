@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 namespace gander::engine {
 
@@ -31,8 +32,11 @@ public:
 
     void post(task t);
 
-    /// Drops what has not run, and gives up the connection. Nothing may be running.
-    std::unique_ptr<sqlite::store> release();
+    /// Drops what has not run. Nothing may be running or begin to.
+    void drop_tasks() noexcept;
+
+    /// Gives up the connection, to be closed elsewhere. Nothing may be running.
+    std::unique_ptr<sqlite::store> release_store() noexcept { return std::move(store_); }
 
 private:
     void run();

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 #include "engine/file.hpp"
 
-#include "engine/fork_generation.hpp"
-
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -102,7 +100,7 @@ file::file(std::unique_ptr<sqlite::store> watch_store, sqlite::connection::setti
            open_options const& options)
     : settings_(settings),
       options_(options),
-      generation_(fork_generation()),
+      mark_(settings.path),
       side_(settings.path, settings.mode != open_mode::read_only),
       watch_store_(std::move(watch_store)),
       watch_(watch_store_->db),
@@ -117,7 +115,7 @@ file::~file() {
     if (fork_generation() != generation_) {
         // In a child: closing would drop the parent's locks. What cannot be closed is left.
         (void)watch_store_.release();
-        (void)bulk_.release().release();
+        (void)bulk_.release_store().release();
         (void)checkpointer_.release();
         (void)writer_.release_store().release();
         return;
@@ -130,7 +128,7 @@ file::~file() {
     };
     auto all = std::make_shared<connections>();
     all->watch = std::move(watch_store_);
-    all->bulk = bulk_.release();
+    all->bulk = bulk_.release_store();
     all->checkpointer = std::move(checkpointer_);
     all->writer = writer_.release_store();
     // The last connection of all to close checkpoints, which is work for a thread of ours; and the
@@ -387,6 +385,7 @@ void file::shut_down() noexcept {
     if (fork_generation() != generation_) return;
     lifetime_.close();
     write_op_list const unfinished = writer_.take_all();
+    bulk_.drop_tasks();  // they hold handlers, too
 }
 
 }  // namespace gander::engine

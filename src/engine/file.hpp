@@ -4,6 +4,7 @@
 #pragma once
 
 #include "engine/bulk_reader.hpp"
+#include "engine/fork.hpp"
 #include "engine/lifetime.hpp"
 #include "engine/tail.hpp"
 #include "engine/threads.hpp"
@@ -124,7 +125,8 @@ private:
 
     sqlite::connection::settings const settings_;
     open_options const options_;
-    std::uint64_t const generation_;
+    std::uint64_t const generation_ = fork_generation();
+    open_file_mark const mark_;
     std::atomic<std::uint64_t> last_id_{0};
     std::function<void()> local_commit_;
     lifetime lifetime_;

@@ -59,6 +59,7 @@ std::shared_ptr<file> file::open(std::string const& path, open_options const& op
     check(path, options);
     sqlite::connection::settings settings{path, options.mode, options.vfs, options.read_mmap};
     bool const fresh = options.mode != open_mode::read_only && is_new(path);
+    if (open_in_parent(path)) throw system_error(errc::used_after_fork, path);
     auto store = std::make_unique<sqlite::store>(settings);
     std::int64_t const deadline = sqlite::steady_ms() + options.busy_deadline.milliseconds();
     store->db.wait_for_locks(deadline);

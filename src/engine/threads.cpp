@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 #include "engine/threads.hpp"
 
-#include "engine/fork_generation.hpp"
+#include "engine/fork.hpp"
 
-#include <new>
+#include <atomic>
+#include <memory>
 
 namespace gander::engine {
 
-thread_pool::thread_pool(std::size_t max_threads) noexcept
-    : max_threads_(max_threads), generation_(fork_generation()) {}
+thread_pool::thread_pool(std::size_t max_threads) noexcept : max_threads_(max_threads) {
+    (void)fork_generation();  // from now on a fork() is noticed
+}
 
 thread_pool::~thread_pool() {
-    if (fork_generation() != generation_) {
-        // The threads exist in the parent only; joining, or destroying their handles, would not end
-        // well. The mutex may be locked by one of them for ever.
-        for (auto& t : threads_) t.detach();
-        return;
-    }
     {
         std::lock_guard const lock(mutex_);
         stopping_ = true;
@@ -104,9 +100,28 @@ void thread_pool::run() {
     }
 }
 
+namespace {
+
+std::atomic<threads*> current{nullptr};
+
+struct at_exit {
+    at_exit() = default;
+    at_exit(at_exit const&) = delete;
+    at_exit& operator=(at_exit const&) = delete;
+    ~at_exit() { delete current.exchange(nullptr); }
+};
+
+}  // namespace
+
 threads& threads::instance() {
-    static threads pools;
-    return pools;
+    static at_exit const reaper;
+    threads* pools = current.load(std::memory_order_acquire);
+    if (pools != nullptr) return *pools;
+    auto made = std::make_unique<threads>();
+    if (current.compare_exchange_strong(pools, made.get())) return *made.release();
+    return *pools;
 }
+
+void threads::forget_after_fork() noexcept { current.store(nullptr); }
 
 }  // namespace gander::engine

@@ -30,7 +30,7 @@ public:
     thread_pool(thread_pool const&) = delete;
     thread_pool& operator=(thread_pool const&) = delete;
 
-    /// Runs what is queued, drops the timers, and joins; in the child of a fork() does nothing.
+    /// Runs what is queued, drops the timers, and joins.
     ~thread_pool();
 
     void post(task work);
@@ -50,7 +50,6 @@ private:
     void queue_expired();
 
     std::size_t const max_threads_;
-    std::uint64_t const generation_;
     std::mutex mutex_;
     std::condition_variable work_;
     std::deque<task> tasks_;
@@ -70,6 +69,10 @@ struct threads {
     thread_pool user{4};    ///< Callables of async_transact.
 
     static threads& instance();
+
+    /// In the child of a fork(), which has none of the threads: the next call of `instance` makes
+    /// new pools, and the old ones are left as they are.
+    static void forget_after_fork() noexcept;
 };
 
 }  // namespace gander::engine

@@ -177,8 +177,14 @@ void writer::step() {
     if (!open_store(group)) return;
     if (wants_look && !look(group)) return;
     if (group.empty()) return end_step(true);
-    if (!take_turn()) return park(std::move(group), false);
-    begin(std::move(group));
+    if (group.front().what() == write_op::kind::user) {
+        // It gets its thread first and the lock then: the other way round it would hold the lock
+        // while callables on other files have all the threads.
+        user_ = std::move(group);
+        threads::instance().user.post(host_.guarded([this] { run_user(); }));
+    } else if (begin(group)) {
+        run_group(std::move(group));
+    }
 }
 
 bool writer::open_store(write_op_list& group) {
@@ -249,21 +255,23 @@ void writer::end_turn() {
     turn_ = false;
 }
 
-void writer::begin(write_op_list group) {
+bool writer::begin(write_op_list& group) {
+    if (!take_turn()) {
+        park(std::move(group), false);
+        return false;
+    }
     int const rc = store_->store.db.try_run("BEGIN IMMEDIATE");
-    if (sqlite::is_busy(rc)) return park(std::move(group), true);
-    if (rc != SQLITE_OK) return fail(std::move(group), failed_with(rc));
+    if (rc != SQLITE_OK) {
+        if (sqlite::is_busy(rc))
+            park(std::move(group), true);
+        else
+            fail(std::move(group), failed_with(rc));
+        return false;
+    }
     attempts_ = 0;
-    {
-        std::lock_guard const lock(mutex_);
-        lock_met_ = false;
-    }
-    if (group.front().what() == write_op::kind::user) {
-        user_ = std::move(group);
-        threads::instance().user.post(host_.guarded([this] { run_user(); }));
-    } else {
-        run_group(std::move(group));
-    }
+    std::lock_guard const lock(mutex_);
+    lock_met_ = false;
+    return true;
 }
 
 bool writer::run_one(write_op& op, effects& done) {
@@ -308,6 +316,7 @@ void writer::run_group(write_op_list group) {
 
 void writer::run_user() {
     write_op_list group = std::move(user_);
+    if (!begin(group)) return;
     std::int64_t const began = steady_us();
     effects done{true, true, true};  // the user's SQL may have written anything
     inside_transaction_of = this;

@@ -114,8 +114,8 @@ private:
     void step();
     bool open_store(write_op_list& group);
     bool look(write_op_list& group);
+    bool begin(write_op_list& group);
     bool take_turn();
-    void begin(write_op_list group);
     void run_group(write_op_list group);
     void run_user();
     bool run_one(write_op& op, effects& done);

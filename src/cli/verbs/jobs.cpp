@@ -87,7 +87,8 @@ asio::awaitable<int> run(session& in, arguments const& args) {
     constexpr auto no_limit = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
     auto db = co_await in.open(args, open_mode::read_only);
     auto const jobs = co_await db.async_jobs(queue, state, no_limit, asio::use_awaitable);
-    co_await in.out().write(args.has(json_option.name) ? as_json(jobs) : as_table(jobs));
+    auto const text = args.has(json_option.name) ? as_json(jobs) : as_table(jobs);
+    co_await in.out().write(text);
     co_return exit_status::done;
 }
 

@@ -37,7 +37,8 @@ std::string as_table(std::vector<queue_info> const& queues) {
 asio::awaitable<int> run(session& in, arguments const& args) {
     auto db = co_await in.open(args, open_mode::read_only);
     auto const queues = co_await db.async_queues(asio::use_awaitable);
-    co_await in.out().write(args.has(json_option.name) ? as_json(queues) : as_table(queues));
+    auto const text = args.has(json_option.name) ? as_json(queues) : as_table(queues);
+    co_await in.out().write(text);
     co_return exit_status::done;
 }
 
