@@ -90,7 +90,8 @@ public:
     /// \par Per-operation cancellation
     /// Terminal, partial and total, all without side effects: what was not handed over stays for
     /// the next receive. Do not put it under `||`: when both sides finish, the awaited value of one
-    /// is thrown away. Use `.wait` instead, or `async_wait` and `try_receive`. \par Errors
+    /// is thrown away. Use `.wait` instead, or `async_wait` and `try_receive`.
+    /// \par Errors
     /// `errc::timed_out` at the end of `.wait`; `errc::lagged` when rows not yet read were pruned
     /// (the next receive goes on after the gap); `errc::file_replaced`; `operation_aborted`;
     /// `errc::closed`; SQLite's codes.

@@ -115,8 +115,9 @@ GANDER_DECL void start_transact(std::shared_ptr<database_state> const& db,
 /// \par Object lifetimes
 /// May be destroyed with operations outstanding: they go on and complete. When the execution
 /// context is destroyed first, operations still queued are dropped without being run and their
-/// handlers are destroyed; one whose transaction is running is waited for. \par Fork In a child
-/// process every operation is `errc::used_after_fork`: open the file after fork().
+/// handlers are destroyed; one whose transaction is running is waited for.
+/// \par Fork
+/// In a child process every operation is `errc::used_after_fork`: open the file after fork().
 class GANDER_DECL database {
 public:
     using executor_type = asio::any_io_executor;
@@ -126,8 +127,9 @@ public:
     explicit database(std::shared_ptr<detail::database_state> state) noexcept;
 
     /// Opens `path`, creating it in WAL mode and making the tables where they are missing. BLOCKS
-    /// while it does; `async_open` does not. \throws system_error whose text names the file and the
-    /// cause: `errc::not_a_file`, `errc::schema_too_new`, `errc::busy`, `errc::out_of_range` for an
+    /// while it does; `async_open` does not.
+    /// \throws system_error whose text names the file and the cause: `errc::not_a_file`,
+    /// `errc::schema_too_new`, `errc::busy`, `errc::out_of_range` for an
     /// option, SQLite's `SQLITE_CANTOPEN` (missing, a directory, no permission, no descriptors
     /// left), `SQLITE_NOTADB`, `SQLITE_READONLY`, `SQLITE_FULL`, ...
     database(asio::any_io_executor ex, std::string path, open_options options = {});
@@ -154,8 +156,8 @@ public:
     explicit operator bool() const noexcept { return state_ != nullptr; }
 
     /// LISTEN: a listener for what is notified on `channel` from now on, or after `options.since`.
-    /// A `channel` that ends in `*` is a prefix. BLOCKS for one seek in the file. \throws
-    /// system_error `errc::invalid_name`, `errc::out_of_range` for a negative `since`,
+    /// A `channel` that ends in `*` is a prefix. BLOCKS for one seek in the file.
+    /// \throws system_error `errc::invalid_name`, `errc::out_of_range` for a negative `since`,
     /// `errc::offset_out_of_range` for one beyond the newest id, or SQLite's codes.
     listener listen(std::string_view channel, listen_options options = {});
 

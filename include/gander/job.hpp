@@ -79,8 +79,11 @@ public:
     /// `void(error_code)`
     /// \par Per-operation cancellation
     /// Terminal, partial and total while it is queued; once its transaction runs, it reports the
-    /// true outcome. \par Errors `errc::lease_lost`; the rest as `database::async_notify`. \par
-    /// Durability Success means removed, as durable as `open_options::synchronous` says.
+    /// true outcome.
+    /// \par Errors
+    /// `errc::lease_lost`; the rest as `database::async_notify`.
+    /// \par Durability
+    /// Success means removed, as durable as `open_options::synchronous` says.
     template <token_for<void(error_code)> Token = asio::deferred_t>
     auto async_ack(Token&& token = {}) {
         return detail::initiate<void(error_code)>(
@@ -137,7 +140,8 @@ public:
     }
 
     /// The same inside a transaction of the user's, so that the job's effects and its end are one
-    /// commit. \throws system_error `errc::lease_lost`; let it pass, and all is rolled back.
+    /// commit.
+    /// \throws system_error `errc::lease_lost`; let it pass, and all is rolled back.
     void ack(transaction& tx) const;
     void retry(transaction& tx, std::string_view error, retry_options options = {}) const;
     void fail(transaction& tx, std::string_view error) const;

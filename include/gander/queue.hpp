@@ -83,8 +83,11 @@ public:
     /// The handler runs on its associated executor, else on `get_executor()`, never inline.
     /// \par Per-operation cancellation
     /// Terminal, partial and total while it is queued; once its transaction runs, it reports the
-    /// true outcome. \par Errors `errc::out_of_range` for a negative or overflowing delay, expiry
-    /// or time, or `max_attempts` below 1; the rest as `database::async_notify`. \par Durability
+    /// true outcome.
+    /// \par Errors
+    /// `errc::out_of_range` for a negative or overflowing delay, expiry or time, or `max_attempts`
+    /// below 1; the rest as `database::async_notify`.
+    /// \par Durability
     /// Success means committed, as durable as `open_options::synchronous` says.
     template <token_for<void(error_code, std::int64_t)> Token = asio::deferred_t>
     auto async_enqueue(payload body, enqueue_options options, Token&& token = {}) {

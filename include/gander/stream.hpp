@@ -182,9 +182,12 @@ public:
     /// `void(error_code)`
     /// \par Per-operation cancellation
     /// Terminal, partial and total while it is queued; once its transaction runs, it reports the
-    /// true outcome. \par Errors `errc::offset_moved` when the saved offset is not where `read`
-    /// began; the rest as `database::async_notify`. \par Durability Success means saved, as durable
-    /// as `open_options::synchronous` says.
+    /// true outcome.
+    /// \par Errors
+    /// `errc::offset_moved` when the saved offset is not where `read` began; the rest as
+    /// `database::async_notify`.
+    /// \par Durability
+    /// Success means saved, as durable as `open_options::synchronous` says.
     template <token_for<void(error_code)> Token = asio::deferred_t>
     auto async_commit(batch const& read, Token&& token = {}) {
         return detail::initiate<void(error_code)>(

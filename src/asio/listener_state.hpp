@@ -28,10 +28,12 @@ private:
     std::int64_t position_;  // the file's mutex
 };
 
-/// Where a listener with these options begins. \throws system_error.
+/// Where a listener with these options begins.
+/// \throws system_error.
 std::int64_t listen_from(sqlite::store& store, listen_options const& options);
 
-/// Checks a channel as listened to. \throws system_error `errc::invalid_name`.
+/// Checks a channel as listened to.
+/// \throws system_error `errc::invalid_name`.
 sqlite::channel_pattern listen_pattern(std::string_view channel, bool exact);
 
 }  // namespace gander::detail

@@ -41,7 +41,8 @@ public:
     using notification_subscription = subscription<detail::notification_row>;
     using event_subscription = subscription<detail::event_row>;
 
-    /// Opens, and creates what is missing. Blocks. \throws system_error that names the file.
+    /// Opens, and creates what is missing. Blocks.
+    /// \throws system_error that names the file.
     static std::shared_ptr<file> open(std::string const& path, open_options const& options);
 
     /// For `open`: takes over a connection on which everything is in place.
@@ -88,7 +89,8 @@ public:
     /// Runs a read on the pool.
     void read_in_background(bulk_reader::task t) { bulk_.post(std::move(t)); }
 
-    /// A short read on the caller's thread. \throws system_error.
+    /// A short read on the caller's thread.
+    /// \throws system_error.
     template <class F>
     auto read_here(F f) {
         std::lock_guard const lock(watch_mutex_);

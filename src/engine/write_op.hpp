@@ -58,7 +58,8 @@ public:
     virtual bool several_statements() const noexcept { return false; }
 
     /// Does the work inside the open transaction. May be called again after a transaction that did
-    /// not commit. \throws whatever went wrong.
+    /// not commit.
+    /// \throws whatever went wrong.
     virtual void run(sqlite::store& store, effects& done) = 0;
 
     /// False after a run that found nothing: the operation is not finished but waits on. Only

@@ -25,7 +25,8 @@ public:
     explicit commit_watch(connection& db);
 
     /// Looks. In WAL mode a few nanoseconds and safe on any thread of the caller's; otherwise a
-    /// read of the file, which may touch the disk. \throws system_error for what is not "busy".
+    /// read of the file, which may touch the disk.
+    /// \throws system_error for what is not "busy".
     finding check();
 
     /// True in WAL mode, once it could be attached to.
@@ -34,7 +35,8 @@ public:
     /// WAL mode only: whether a commit is about to show; see wal_index.
     bool commit_in_flight() noexcept { return wal() && index_.commit_in_flight(db_, seen_); }
 
-    /// `PRAGMA data_version` as of now. \throws system_error.
+    /// `PRAGMA data_version` as of now.
+    /// \throws system_error.
     std::int64_t data_version();
 
     /// Frames in the WAL, and how many of them are not checkpointed yet; 0 outside WAL mode.

@@ -36,7 +36,8 @@ public:
         v ? bind(index, *v) : bind(index, nullptr);
     }
 
-    /// True: a row. \throws system_error.
+    /// True: a row.
+    /// \throws system_error.
     bool step();
 
     /// Steps to the end.
@@ -71,7 +72,8 @@ public:
         std::int64_t mmap = 0;
     };
 
-    /// Opens a file. \throws system_error that names it.
+    /// Opens a file.
+    /// \throws system_error that names it.
     explicit connection(settings const& how);
 
     /// Borrows the user's connection, on which nothing is installed or changed.
@@ -92,7 +94,8 @@ public:
         return use;
     }
 
-    /// Runs statements that return nothing. \throws system_error.
+    /// Runs statements that return nothing.
+    /// \throws system_error.
     void execute(char const* sql);
 
     /// The same, returning SQLite's extended result code.

@@ -12,8 +12,8 @@ namespace gander::sqlite {
 
 class side_file {
 public:
-    /// Opens it, making it with the database's mode and owner. \param writable false: only if it is
-    /// there already.
+    /// Opens it, making it with the database's mode and owner.
+    /// \param writable false: only if it is there already.
     side_file(std::string const& database_path, bool writable) noexcept;
     side_file(side_file const&) = delete;
     side_file& operator=(side_file const&) = delete;
