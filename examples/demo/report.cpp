@@ -67,8 +67,8 @@ counts count(sqlite3* db) {
         number(tx, "SELECT count(*) FROM log_lines"),
         number(tx, "SELECT coalesce(sum(n), 0) FROM totals"),
         number(tx,
-               "SELECT count(*) FROM (SELECT action, count(*) AS n FROM log_lines GROUP BY action)"
-               " LEFT JOIN totals USING(action) WHERE totals.n IS NOT n"),
+               "SELECT count(*) FROM (SELECT action, count(*) AS m FROM log_lines GROUP BY action)"
+               " LEFT JOIN totals USING(action) WHERE n IS NOT m"),
         number(tx, "SELECT count(job) FROM log_lines"),
         number(tx, "SELECT count(*) FROM answers"),
         number(tx,
