@@ -68,7 +68,7 @@ void start_claim_call(std::shared_ptr<queue_state> const& state, std::string con
     op->no_wait = wait && wait->milliseconds() == 0;
     state->waits(id);
     op->wait = wait;
-    file.writer().submit_claim(std::move(owned));
+    file.writer().submit(std::move(owned));
 }
 
 }  // namespace

@@ -84,6 +84,7 @@ void session::die_of(int signal_number) {
 }
 
 asio::awaitable<void> session::watch_output() {
+    if (ended_) co_return;  // It was all over before this began.
     output_end_ = std::make_unique<fd_watch>(executor(), STDOUT_FILENO, 0);
     if (!output_end_->can_wait()) co_return;
     do co_await output_end_->wait();

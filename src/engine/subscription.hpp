@@ -75,4 +75,9 @@ private:
     bool dropping_ = false;  ///< Leaves at the end of the read being handed out.
 };
 
+template <class Row>
+void serve(std::vector<std::shared_ptr<subscription<Row>>> const& ready) {
+    for (auto const& s : ready) s->serve();
+}
+
 }  // namespace gander::engine

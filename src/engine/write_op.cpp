@@ -21,4 +21,15 @@ failure current_failure() noexcept {
     return why;
 }
 
+void complete_all(write_op_list&& ops, failure const& why) {
+    while (write_op_ptr op = ops.pop_front()) op.release()->complete(why);
+}
+
+void complete_each(write_op_list&& ops) {
+    while (write_op_ptr op = ops.pop_front()) {
+        failure const outcome = std::move(op->outcome);
+        op.release()->complete(outcome);
+    }
+}
+
 }  // namespace gander::engine

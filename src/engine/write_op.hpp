@@ -35,6 +35,11 @@ struct failure {
     }
 };
 
+inline failure failed_with(int sqlite_code) {
+    return {error_code(sqlite_code, sqlite_category()), nullptr};
+}
+inline failure failed_with(errc e) { return {make_error_code(e), nullptr}; }
+
 /// The failure that the exception being handled stands for.
 failure current_failure() noexcept;
 
@@ -137,5 +142,11 @@ public:
 private:
     boost::intrusive::list<write_op> ops_;
 };
+
+/// Ends all of them with `why`. No lock held.
+void complete_all(write_op_list&& ops, failure const& why);
+
+/// Ends each with its own outcome. No lock held.
+void complete_each(write_op_list&& ops);
 
 }  // namespace gander::engine

@@ -68,11 +68,8 @@ public:
     writer(writer const&) = delete;
     writer& operator=(writer const&) = delete;
 
-    /// Queues an operation. It must have an id.
+    /// Queues an operation, which must have an id. A claim waits until there is something for it.
     void submit(write_op_ptr op);
-
-    /// Queues a claim, which waits until there is something for it.
-    void submit_claim(write_op_ptr op);
 
     /// Looks for claimable jobs: somebody else has committed.
     void look_for_jobs();
@@ -109,8 +106,11 @@ private:
         std::int64_t began = 0;
     };
 
+    void add_claim(write_op_ptr op);  // mutex held
+    void schedule();                  // mutex held
+    bool in_transaction_here() const noexcept;
+
     // One step, in the order in which it goes.
-    void schedule();  // mutex held
     void step();
     bool open_store(write_op_list& group);
     bool look(write_op_list& group);
