@@ -86,7 +86,7 @@ class Streams(CommandTest):
         self.assertEqual(self.payloads("consume", self.db, "t", "c"), [2, 3, 4])
 
     def test_a_command_that_does_not_read(self):
-        self.lines("publish", self.db, "t", '"' + "x" * 1_000_000 + '"')
+        self.lines("publish", self.db, "t", input='"' + "x" * 1_000_000 + '"')
         self.lines("consume", self.db, "t", "c", "--", "true")
         self.assertEqual(self.saved(), 1)
 
