@@ -10,6 +10,8 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/io_context.hpp>
@@ -24,6 +26,7 @@
 
 #include <exception>
 #include <memory>
+#include <ostream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -36,6 +39,13 @@
                                      ": " #condition);                                      \
     } while (false)
 
+namespace gander {
+
+/// What GoogleTest prints of one.
+inline void PrintTo(errc e, std::ostream* to) { *to << make_error_code(e).message(); }
+
+}  // namespace gander
+
 namespace gander::test {
 
 namespace asio = boost::asio;
@@ -43,6 +53,11 @@ using asio::awaitable;
 
 /// `auto [ec, n] = co_await listener.async_receive(tuple);`
 inline constexpr auto tuple = asio::as_tuple(asio::deferred);
+
+/// The same for an operation that `signal` can cancel.
+inline auto tuple_with(asio::cancellation_signal& signal) {
+    return asio::as_tuple(asio::bind_cancellation_slot(signal.slot(), asio::use_awaitable));
+}
 
 /// Runs `body`, which returns an awaitable<void>, until it has ended and the context has run out of
 /// work: what the library leaves behind would keep run() from returning.
