@@ -123,7 +123,7 @@ struct open_options {
 
 /// Options of `database::listen`.
 struct listen_options {
-    /// Start after this notification id instead of from now.
+    /// Start after this notification id instead of from now; 0: with the oldest that is still there.
     std::optional<std::int64_t> since{};
 };
 

@@ -48,6 +48,7 @@ public:
         if (timer != 0) engine::threads::instance().sqlite.cancel(timer);
         of_->waits_no_more(id);
         auto const keep = std::move(of_);
+        auto const armed = std::move(armed_);
         auto const rows = why ? std::vector<job_row>() : std::move(rows_);
         auto done = std::move(done_);
         error_code const ec = why.code;

@@ -24,6 +24,9 @@ namespace detail {
 // Beyond ten years the sum with the clock's now would soon overflow.
 constexpr std::int64_t longest_wait_ms = 315'360'000'000;
 
+// How long the opening waits for somebody's lock.
+constexpr std::int64_t open_patience_ms = 5000;
+
 /// A watch without a store: one private connection, and those who wait for a tick.
 class notifier_state final : public context_hook, public watched {
 public:
@@ -43,7 +46,7 @@ public:
         : ex_(ex),
           db_(open(path)),
           commits_(*db_),
-          seen_(baseline()),
+          seen_(commits_.data_version()),
           registry_(hook_service::of(ex)),
           watch_(std::make_shared<watch>(ex, db_->path(), options.wake, options.poll_interval)) {}
 
@@ -148,20 +151,15 @@ private:
         how.path = path;
         // To write, since a reader cannot recover a WAL; SQLite falls back where it may not.
         how.mode = open_mode::existing;
-        auto db = std::make_unique<sqlite::connection>(how);
+        how.lock_deadline_ms = sqlite::steady_ms() + open_patience_ms;
         try {
+            auto db = std::make_unique<sqlite::connection>(how);
             db->query_text("PRAGMA schema_version");
+            db->wait_for_locks(std::nullopt);
+            return db;
         } catch (system_error const& e) {
-            if (!sqlite::is_busy(e.code())) throw system_error(e.code(), path);
-        }
-        return db;
-    }
-
-    std::int64_t baseline() {
-        try {
-            return commits_.data_version();
-        } catch (system_error const&) {
-            return 0;  // locked at this moment: the first look that succeeds is a tick
+            throw system_error(sqlite::is_busy(e.code()) ? make_error_code(errc::busy) : e.code(),
+                               path);
         }
     }
 

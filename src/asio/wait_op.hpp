@@ -84,6 +84,8 @@ public:
     /// Queues the handler. No lock held. The memory is back before the handler can run.
     static void complete(ptr op, Args... args) {
         if (op->timer != 0) engine::threads::instance().sqlite.cancel(op->timer);
+        // Disarms after the handler is queued, which most likely arms again at once.
+        auto const armed = std::move(op->armed);
         auto done = std::move(op->done_);
         memory::free(op.release(), done.handler());
         std::move(done).post(std::move(args)...);

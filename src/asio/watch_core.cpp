@@ -83,11 +83,13 @@ void watch_core::arm(key k) {
     entry& e = files_.at(k);
     if (stopped_ || e.arms++ > 0) return;
     ++armed_;
+    if (!reading_ && !resting_) wait_readable();
+    // Still as it was a moment ago, when the last wait ended: nothing was missed.
+    if (e.disarm_posted && polling_) return;
     if (!e.registered && !e.poll_only) {
         e.registered = events_.add(k, e.path);
         if (!e.registered) e.poll_only = true;
     }
-    if (!reading_ && !resting_) wait_readable();
     if (!polling_ || e.poll < poll_interval_) {
         poll_interval_ = e.poll;
         start_poll();

@@ -144,7 +144,7 @@ private:
     sqlite::commit_watch watch_;                  // watch_mutex_
     std::atomic<bool> wal_;
     std::atomic<bool> looking_{false};  // a look is queued on the pool
-    std::atomic<std::int64_t> busy_delay_ms_{1};
+    std::atomic<int> busy_looks_{0};    // in a row
 
     bulk_reader bulk_;
     std::atomic<bool> checkpointing_{false};

@@ -47,10 +47,18 @@ void set_wal(sqlite::connection& db, std::int64_t deadline_ms) {
     }
 }
 
-void prepare(sqlite::connection& db, bool fresh, std::int64_t deadline_ms) {
-    if (db.read_only()) throw system_error(SQLITE_READONLY, sqlite_category());
-    if (fresh) set_wal(db, deadline_ms);
-    if (!sqlite::schema_complete(db)) sqlite::create_schema(db);
+void prepare(sqlite::connection& db, open_options const& options, bool fresh,
+             std::int64_t deadline_ms) {
+    try {
+        db.query_text("SELECT count(*) FROM sqlite_master");  // is it a database at all?
+        if (options.mode == open_mode::read_only) return;
+        // SQLite opens for reading what it may not write, and says nothing.
+        if (db.read_only()) throw system_error(SQLITE_READONLY, sqlite_category());
+        if (fresh) set_wal(db, deadline_ms);
+        if (!sqlite::schema_complete(db)) sqlite::create_schema(db);
+    } catch (system_error const& e) {
+        throw system_error(e.code(), db.path());
+    }
 }
 
 }  // namespace
@@ -60,18 +68,18 @@ std::shared_ptr<file> file::open(std::string const& path, open_options const& op
     sqlite::connection::settings settings{path, options.mode, options.vfs, options.read_mmap};
     bool const fresh = options.mode != open_mode::read_only && is_new(path);
     if (open_in_parent(path)) throw system_error(errc::used_after_fork, path);
-    auto store = std::make_unique<sqlite::store>(settings);
     std::int64_t const deadline = sqlite::steady_ms() + options.busy_deadline.milliseconds();
-    store->db.wait_for_locks(deadline);
+    settings.lock_deadline_ms = deadline;
     try {
-        store->db.query_text("SELECT count(*) FROM sqlite_master");  // is it a database at all?
-        if (options.mode != open_mode::read_only) prepare(store->db, fresh, deadline);
+        auto store = std::make_unique<sqlite::store>(settings);
+        settings.lock_deadline_ms.reset();
         settings.path = store->db.path();
+        prepare(store->db, options, fresh, deadline);
         store->db.wait_for_locks(std::nullopt);
         return std::make_shared<file>(std::move(store), settings, options);
     } catch (system_error const& e) {
-        throw system_error(sqlite::is_busy(e.code()) ? make_error_code(errc::busy) : e.code(),
-                           path);
+        if (sqlite::is_busy(e.code())) throw system_error(errc::busy, path);
+        throw;
     }
 }
 

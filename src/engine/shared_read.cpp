@@ -104,13 +104,16 @@ void file::look_on_pool() {
             return fail(current_failure().code);
         }
         if (found == sqlite::commit_watch::finding::busy) {
-            std::int64_t const delay = std::min<std::int64_t>(busy_delay_ms_ * 2, 100);
-            busy_delay_ms_ = delay;
-            threads::instance().sqlite.post_after(std::chrono::milliseconds(delay),
-                                                  guarded([this] { look_on_pool(); }));
+            // A writer holds the lock a little longer than its commit takes; a stopped one, for ever.
+            int const n = busy_looks_++;
+            auto const delay = std::chrono::microseconds(n < 20    ? 100
+                                                         : n < 60  ? 1'000
+                                                         : n < 100 ? 5'000
+                                                                   : 100'000);
+            threads::instance().sqlite.post_after(delay, guarded([this] { look_on_pool(); }));
             return;
         }
-        busy_delay_ms_ = 1;
+        busy_looks_ = 0;
         if (found == sqlite::commit_watch::finding::changed) somebody_committed(false);
         shared_read(notifications_, false);
         shared_read(events_, false);

@@ -21,6 +21,12 @@ thread_pool::~thread_pool() {
     }
     work_.notify_all();
     for (auto& t : threads_) t.join();
+    // What the last tasks have queued, such as the closing of a file that they were the last to use.
+    while (!tasks_.empty()) {
+        task const last = std::move(tasks_.front());
+        tasks_.pop_front();
+        last();
+    }
 }
 
 void thread_pool::post(task work) {
@@ -56,6 +62,7 @@ void thread_pool::cancel(timer t) noexcept {
 }
 
 void thread_pool::start_thread_if_needed() {
+    if (stopping_) return;  // threads_ is being joined
     if (idle_ >= tasks_.size() + (timers_.empty() || timed_ ? 0 : 1)) return;
     if (threads_.size() < max_threads_) threads_.emplace_back([this] { run(); });
 }

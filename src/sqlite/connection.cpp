@@ -91,15 +91,14 @@ connection::connection(settings const& how) {
         throw failure;
     }
     try {
-        // Ours restores order by deadlines; SQLite's own wait is set only while opening.
-        sqlite3_busy_timeout(db_, 0);
+        wait_for_locks(how.lock_deadline_ms);
         execute("PRAGMA temp_store=MEMORY");
         execute("PRAGMA cache_size=-2000");
         execute("PRAGMA wal_autocheckpoint=0");
         execute(("PRAGMA mmap_size=" + std::to_string(how.mmap)).c_str());
-    } catch (...) {
+    } catch (system_error const& e) {
         sqlite3_close(db_);
-        throw;
+        throw system_error(e.code(), how.path);
     }
 }
 

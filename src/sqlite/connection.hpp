@@ -108,8 +108,7 @@ public:
     /// Runs a one-row PRAGMA or SELECT and returns its first column as text.
     std::string query_text(char const* sql);
 
-    /// Sets how long SQLite waits in a busy handler: only for the blocking opening; the engine
-    /// never waits inside SQLite.
+    /// Sets until when SQLite waits in a busy handler; the engine never waits inside SQLite.
     void wait_for_locks(std::optional<std::int64_t> deadline_ms) noexcept;
 
     /// The file's clock: that of the connection's VFS, in milliseconds since 1970.

@@ -165,7 +165,8 @@ void transaction::savepoint_guard::release() {
 }
 
 void create_tables(transaction& tx) {
-    detail::transaction_access::write(tx, [](sqlite::store& s) { sqlite::create_schema(s.db); });
+    detail::transaction_access::write(tx,
+                                      [](sqlite::store& s) { sqlite::create_schema(s.db, true); });
 }
 
 char const* sqlite_version() noexcept { return sqlite3_libversion(); }

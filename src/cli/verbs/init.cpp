@@ -7,8 +7,10 @@ namespace gander::cli::verbs {
 namespace {
 
 asio::awaitable<int> run(session& in, arguments const& args) {
-    // Opening for writing is what makes the tables.
-    auto const db = co_await in.open(args, open_mode::create);
+    // Opening for writing makes the tables, but on a file with many jobs not the index for claims.
+    auto db = co_await in.open(args, open_mode::create);
+    auto complete = [](transaction& tx) { create_tables(tx); };
+    co_await db.async_transact(complete);
     co_return exit_status::done;
 }
 
