@@ -70,6 +70,10 @@ public:
         open_mode mode = open_mode::create;
         char const* vfs = nullptr;
         std::int64_t mmap = 0;
+
+        /// Until when, in steady milliseconds, to wait for locks: for blocking openings, and until
+        /// `wait_for_locks` says otherwise. Unset: not at all.
+        std::optional<std::int64_t> lock_deadline_ms{};
     };
 
     /// Opens a file.
