@@ -57,7 +57,11 @@ failure describe(std::exception_ptr error, std::string_view file) {
     } catch (system_failure const& e) {
         return {exit_status::failed, e.what()};
     } catch (system_error const& e) {
-        return {status_of(e.code()), naming(file, without_code(e.what()))};
+        std::string text = naming(file, without_code(e.what()));
+        // SQLITE_ERROR. Our own statements are right, so a table is missing.
+        if (e.code() == error_code(1, sqlite_category()))
+            text += "; has it gander's tables? 'gander init' makes them";
+        return {status_of(e.code()), text};
     } catch (std::bad_alloc const&) {
         return {exit_status::failed, "out of memory"};
     } catch (std::exception const& e) {

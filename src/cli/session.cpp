@@ -41,6 +41,7 @@ int session::run(verb const& what, arguments const& args) {
 void session::end_waits() {
     ended_ = true;
     error_code ignored;
+    signals_.cancel(ignored);
     signals_.clear(ignored);
     if (output_end_) output_end_->cancel();
 }
