@@ -7,6 +7,7 @@
 #include "support/raw_db.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace gander::test {
 namespace {
@@ -21,13 +22,26 @@ constexpr open_options events_only{.poll_interval = 1h};
 struct foreign_case {
     char const* journal_mode;
     foreign_writer::kind writer;
+
+    friend void PrintTo(foreign_case const& of, std::ostream* to) { *to << of.journal_mode; }
 };
 
-class foreign_writers : public io_test, public ::testing::WithParamInterface<foreign_case> {};
+class foreign_writers : public io_test, public ::testing::WithParamInterface<foreign_case> {
+protected:
+    void SetUp() override {
+        make_foreign_file(path, GetParam().journal_mode);
+        writer_.emplace(path, GetParam().writer);
+        // Only WAL is a property of the file; the others are the connection's own.
+        writer_->run(std::string("PRAGMA journal_mode=") + GetParam().journal_mode);
+    }
+
+    std::string write(std::string_view sql) { return writer_->run(sql); }
+
+private:
+    std::optional<foreign_writer> writer_;
+};
 
 TEST_P(foreign_writers, an_insert_of_theirs_wakes_a_listener_and_their_journal_mode_stays) {
-    make_foreign_file(path, GetParam().journal_mode);
-    foreign_writer writer(path, GetParam().writer);
     run([&]() -> awaitable<void> {
         database db(io, path, events_only);
         listener l = db.listen("c");
@@ -37,7 +51,7 @@ TEST_P(foreign_writers, an_insert_of_theirs_wakes_a_listener_and_their_journal_m
             // From a handler, so that the receive has begun; `run` returns when they committed.
             asio::steady_timer timer(io, milliseconds(i % 5));
             timer.async_wait([&](error_code const&) {
-                writer.run(insert(std::to_string(i)));
+                write(insert(std::to_string(i)));
                 watch = stopwatch();
             });
             auto const [ec, n] = co_await l.async_receive({.wait = patience}, tuple);
@@ -47,35 +61,32 @@ TEST_P(foreign_writers, an_insert_of_theirs_wakes_a_listener_and_their_journal_m
         }
         EXPECT_LT(worst, scaled(1s));
     });
-    EXPECT_EQ(raw_db(path).text("PRAGMA journal_mode"), GetParam().journal_mode);
+    EXPECT_EQ(write("PRAGMA journal_mode"), GetParam().journal_mode);
+    EXPECT_EQ(exists(file.beside("-wal")), std::string(GetParam().journal_mode) == "wal");
 }
 
 TEST_P(foreign_writers, a_rollback_of_theirs_publishes_nothing) {
-    make_foreign_file(path, GetParam().journal_mode);
-    foreign_writer writer(path, GetParam().writer);
     run([&]() -> awaitable<void> {
         database db(io, path);
         listener l = db.listen("c");
-        writer.run("BEGIN IMMEDIATE");
-        writer.run(insert("1"));
-        writer.run("ROLLBACK");
-        writer.run(insert("2"));
+        write("BEGIN IMMEDIATE");
+        write(insert("1"));
+        write("ROLLBACK");
+        write(insert("2"));
         auto const [ec, n] = co_await l.async_receive({.wait = patience}, tuple);
         EXPECT_EQ(n.payload(), "2");
     });
 }
 
 TEST_P(foreign_writers, ours_and_theirs_reach_each_other) {
-    make_foreign_file(path, GetParam().journal_mode);
-    foreign_writer writer(path, GetParam().writer);
     run([&]() -> awaitable<void> {
         database db(io, path);
         listener l = db.listen("c");
         for (int i = 0; i < 20; ++i) {
             co_await db.async_notify("c", payload::raw("1"), asio::deferred);
-            EXPECT_EQ(writer.run("SELECT count(*) FROM _honker_notifications"),
+            EXPECT_EQ(write("SELECT count(*) FROM _honker_notifications"),
                       std::to_string(2 * i + 1));
-            writer.run(insert("2"));
+            write(insert("2"));
             for (char const* wanted : {"1", "2"}) {
                 auto const [ec, n] = co_await l.async_receive({.wait = patience}, tuple);
                 EXPECT_EQ(n.payload(), wanted);
@@ -85,17 +96,15 @@ TEST_P(foreign_writers, ours_and_theirs_reach_each_other) {
 }
 
 TEST_P(foreign_writers, commits_under_an_exclusive_lock_are_all_delivered) {
-    make_foreign_file(path, GetParam().journal_mode);
-    foreign_writer writer(path, GetParam().writer);
     run([&]() -> awaitable<void> {
         database db(io, path, events_only);
         listener l = db.listen("c");
         for (int i = 0; i < 20; ++i) {
             asio::post(io, [&] {
-                writer.run("BEGIN EXCLUSIVE");
-                writer.run(insert("1"));
+                write("BEGIN EXCLUSIVE");
+                write(insert("1"));
                 // The look that the lock was met by has given up meanwhile.
-                asio::post(io, [&] { writer.run("COMMIT"); });
+                asio::post(io, [&] { write("COMMIT"); });
             });
             auto const [ec, n] = co_await l.async_receive({.wait = patience}, tuple);
             GANDER_REQUIRE(!ec);
@@ -110,10 +119,10 @@ INSTANTIATE_TEST_SUITE_P(any_journal_mode, foreign_writers,
                                            foreign_case{"persist", foreign_writer::kind::python},
                                            foreign_case{"wal", foreign_writer::kind::sqlite},
                                            foreign_case{"delete", foreign_writer::kind::sqlite}),
-                         [](auto const& info) {
-                             return std::string(info.param.journal_mode) +
-                                    (info.param.writer == foreign_writer::kind::python ? "_python"
-                                                                                       : "_sqlite");
+                         [](auto const& of) {
+                             return std::string(of.param.journal_mode) +
+                                    (of.param.writer == foreign_writer::kind::python ? "_python"
+                                                                                     : "_sqlite");
                          });
 
 class foreign_processes : public io_test {};
