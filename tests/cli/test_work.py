@@ -205,7 +205,7 @@ class Work(CommandTest):
     def test_a_killed_workers_job_comes_back(self):
         self.enqueue("1")
         process = self.start("work", self.db, "q", "--lease", "1s", "--", "sh", "-c",
-                             f"echo $$ > {self.path('pid')}; sleep 60")
+                             f"echo $$ > {self.path('pid')}; exec sleep 60")
         pid = int(self.written("pid"))
         process.signal(signal.SIGKILL)
         process.end()
