@@ -208,8 +208,8 @@ class Work(CommandTest):
                              f"echo $$ > {self.path('pid')}; exec sleep 60")
         pid = int(self.written("pid"))
         process.signal(signal.SIGKILL)
-        process.end()
         os.kill(pid, signal.SIGKILL)
+        process.end()
         second = self.start("work", self.db, "q", "--", "true")
         self.assertEqual(second.json()["attempt"], 2)
 
