@@ -100,8 +100,8 @@ TEST_P(CommitWatch, ALockedFileIsBusyOrUnchangedButChangesAfterwards) {
 
 TEST_P(CommitWatch, BegunOnALockedFileItReportsAChangeAtFirst) {
     if (wal()) GTEST_SKIP() << "an exclusive transaction hides nothing in WAL mode";
-    other.execute("BEGIN EXCLUSIVE");
     connection mine{connection::settings{file.path(), open_mode::existing}};
+    other.execute("BEGIN EXCLUSIVE");
     commit_watch late(mine);
     EXPECT_EQ(late.check(), finding::busy);
     other.execute("COMMIT");

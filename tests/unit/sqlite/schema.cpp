@@ -183,6 +183,8 @@ TEST_F(Schema, InATransactionOfTheUsersItRollsBackWithIt) {
 }
 
 TEST_F(Schema, ManyWhoMakeItAtOnceAllSucceed) {
+    test::raw_db held(file.path());
+    ASSERT_EQ(held.text("PRAGMA journal_mode=WAL"), "wal");
     std::vector<std::thread> threads;
     for (int i = 0; i < 8; ++i)
         threads.emplace_back([this] {
