@@ -123,7 +123,9 @@ TEST_F(transactions_groups, a_deferred_constraint_that_fails_at_commit_fails_its
                             [&, i](error_code ec, std::int64_t) {
                                 ++(ec ? bad : good);
                                 EXPECT_EQ(ec.failed(), i == 5) << i << ' ' << ec.message();
-                                if (ec) EXPECT_EQ(ec.value(), SQLITE_CONSTRAINT_FOREIGNKEY);
+                                if (ec) {
+                                    EXPECT_EQ(ec.value(), SQLITE_CONSTRAINT_FOREIGNKEY);
+                                }
                             });
         while (good + bad < 10) co_await pause(1ms);
         EXPECT_EQ(good, 9);

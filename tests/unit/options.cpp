@@ -47,11 +47,9 @@ TEST(Duration, WhatDoesNotFitSaturates) {
     EXPECT_TRUE(duration(std::chrono::seconds::min()).saturated());
     EXPECT_TRUE(duration(std::chrono::duration<double>(1e300)).saturated());
     EXPECT_TRUE(duration(std::chrono::duration<double>(-1e300)).saturated());
-    EXPECT_TRUE(duration(std::chrono::duration<double>(
-                             std::numeric_limits<double>::infinity()))
+    EXPECT_TRUE(duration(std::chrono::duration<double>(std::numeric_limits<double>::infinity()))
                     .saturated());
-    EXPECT_TRUE(duration(std::chrono::duration<double>(
-                             std::numeric_limits<double>::quiet_NaN()))
+    EXPECT_TRUE(duration(std::chrono::duration<double>(std::numeric_limits<double>::quiet_NaN()))
                     .saturated());
     EXPECT_FALSE(duration(std::chrono::hours(24 * 365 * 1000)).saturated());
 }
@@ -62,7 +60,7 @@ TEST(Duration, SaturationKeepsTheSign) {
 }
 
 template <class T>
-constexpr bool plain = std::is_aggregate_v<T> && std::is_trivially_destructible_v<T>;
+constexpr bool plain = std::is_aggregate_v<T>&& std::is_trivially_destructible_v<T>;
 
 TEST(Options, AreTriviallyDestructibleAggregates) {
     EXPECT_TRUE(plain<open_options>);

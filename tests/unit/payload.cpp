@@ -24,9 +24,7 @@ bool accepted(std::string json) {
     return !ec;
 }
 
-std::string nested(std::size_t depth) {
-    return std::string(depth, '[') + std::string(depth, ']');
-}
+std::string nested(std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); }
 
 TEST(PayloadRaw, KeepsValidJsonByteForByte) {
     for (char const* json :
@@ -38,9 +36,10 @@ TEST(PayloadRaw, KeepsValidJsonByteForByte) {
 
 TEST(PayloadRaw, RefusesWhatIsNotJson) {
     for (char const* json :
-         {"", " ", "nul", "tru", "'a'", "{a:1}", "[1,]", "{\"a\":1,}", "[", "]", "{", "\"abc", "01",
-          "+1", "1.", ".5", "NaN", "Infinity", "// c\n1", "/* c */1", "1 2", "{} x", "[1]]",
-          "undefined", "\"\t\"", "\"\\x\"", "\"\\u12\""})
+         {"",           " ",    "nul",       "tru",      "'a'",     "{a:1}",    "[1,]",
+          "{\"a\":1,}", "[",    "]",         "{",        "\"abc",   "01",       "+1",
+          "1.",         ".5",   "NaN",       "Infinity", "// c\n1", "/* c */1", "1 2",
+          "{} x",       "[1]]", "undefined", "\"\t\"",   "\"\\x\"", "\"\\u12\""})
         EXPECT_FALSE(accepted(json)) << json;
 }
 
@@ -101,13 +100,9 @@ TEST(PayloadText, QuotesAnythingThatIsUtf8) {
     EXPECT_TRUE(accepted(payload::text(odd).str()));
 }
 
-TEST(PayloadText, RefusesInvalidUtf8) {
-    EXPECT_THROW(payload::text("\xff"), system_error);
-}
+TEST(PayloadText, RefusesInvalidUtf8) { EXPECT_THROW(payload::text("\xff"), system_error); }
 
-TEST(Payload, DefaultIsNull) {
-    EXPECT_EQ(payload().str(), "null");
-}
+TEST(Payload, DefaultIsNull) { EXPECT_EQ(payload().str(), "null"); }
 
 TEST(Payload, ObjectAndArrayBuildJson) {
     EXPECT_EQ(object("id", 42, "to", "a@example.com").str(), R"({"id":42,"to":"a@example.com"})");

@@ -360,7 +360,9 @@ TEST_F(Tail, RandomHistoriesDeliverEachRowOnceInOrder) {
             switch (random() % 6) {
                 case 0:
                     if (all.size() < 6) {
-                        auto const s = make(random() % 3 == 0 ? "" : random() % 2 == 0 ? "a" : "b",
+                        auto const s = make(random() % 3 == 0   ? ""
+                                            : random() % 2 == 0 ? "a"
+                                                                : "b",
                                             newest, false);
                         all.push_back(s);
                         got[s.get()].second = newest;

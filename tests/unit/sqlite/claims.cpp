@@ -207,8 +207,9 @@ TEST_F(Claims, ARunAtNearTheEndOfTimeIsNeverDueAndBreaksNothing) {
     enqueue(never);
     EXPECT_TRUE(claim().empty());
     EXPECT_EQ(store.claims.next_claim_at("q"), never.run_at);
-    store.db.execute("UPDATE _honker_live SET state='processing', worker_id='w', "
-                     "claim_expires_at=9223372036854775807");
+    store.db.execute(
+        "UPDATE _honker_live SET state='processing', worker_id='w', "
+        "claim_expires_at=9223372036854775807");
     EXPECT_TRUE(claim().empty());
     EXPECT_FALSE(store.claims.next_claim_at("q"));
 }
@@ -218,19 +219,19 @@ TEST_F(Claims, WhatHonkerDoesToARowLeavesNothingWrong) {
     std::int64_t const b = enqueue(due());
     std::int64_t const c = enqueue(due());
     test::raw_db honker(file.path());
-    honker.execute("UPDATE _honker_live SET state='processing', worker_id='h', "
-                   "claim_expires_at=" +
-                   std::to_string(start + 10) +
-                   ", attempts=attempts+1 WHERE id=" + std::to_string(a));
+    honker.execute(
+        "UPDATE _honker_live SET state='processing', worker_id='h', "
+        "claim_expires_at=" +
+        std::to_string(start + 10) + ", attempts=attempts+1 WHERE id=" + std::to_string(a));
     EXPECT_EQ(claim(10), (ids{b, c}));
     EXPECT_FALSE(store.jobs.ack(a, "w"));
     // acks its own, cancels ours, buries another of ours
-    honker.execute("DELETE FROM _honker_live WHERE id=" + std::to_string(a) +
-                   " AND worker_id='h'");
+    honker.execute("DELETE FROM _honker_live WHERE id=" + std::to_string(a) + " AND worker_id='h'");
     honker.execute("DELETE FROM _honker_live WHERE id=" + std::to_string(b));
-    honker.execute("INSERT INTO _honker_dead(id, queue, payload) SELECT id, queue, payload FROM "
-                   "_honker_live WHERE id=" +
-                   std::to_string(c));
+    honker.execute(
+        "INSERT INTO _honker_dead(id, queue, payload) SELECT id, queue, payload FROM "
+        "_honker_live WHERE id=" +
+        std::to_string(c));
     honker.execute("DELETE FROM _honker_live WHERE id=" + std::to_string(c));
     EXPECT_FALSE(store.jobs.ack(b, "w"));
     EXPECT_FALSE(store.jobs.heartbeat(c, "w", 5));

@@ -161,8 +161,9 @@ TEST_F(ClaimPlan, OtherQueuesCostNothing) {
 }
 
 TEST_F(ClaimPlan, DeadRowsCostNothing) {
-    store.db.execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE "
-                     "i<20000) INSERT INTO _honker_dead(queue, payload) SELECT 'q','1' FROM n");
+    store.db.execute(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE "
+        "i<20000) INSERT INTO _honker_dead(queue, payload) SELECT 'q','1' FROM n");
     expect_a_cheap_claim();
 }
 
@@ -174,8 +175,8 @@ TEST_F(ClaimPlan, ManyPrioritiesCostASeekEachAtMostUntilOneIsDue) {
 TEST_F(ClaimPlan, EndedLeasesAreTakenUpAThousandAtATime) {
     fill("'q','1','processing',0,1700000000,'x',1600000000,1,3", 5000);
     EXPECT_EQ(store.claims.claim("q", "w", 1, 60).size(), 1U);
-    std::int64_t const left = number(
-        "SELECT count(*) FROM _honker_live WHERE state='processing' AND worker_id='x'");
+    std::int64_t const left =
+        number("SELECT count(*) FROM _honker_live WHERE state='processing' AND worker_id='x'");
     EXPECT_GT(left, 0) << "all were taken up under one write lock";
     EXPECT_LT(left, 5000);
     std::size_t all = 1;

@@ -100,9 +100,8 @@ TEST_F(Events, TheOffsetBeforeATimeIsFoundForEveryTime) {
     }
     for (std::int64_t t = start - 2; t < start + 12; ++t) {
         std::int64_t const before = store.events.offset_before("t", t);
-        std::size_t const expected =
-            static_cast<std::size_t>(std::count_if(times.begin(), times.end(),
-                                                   [&](std::int64_t at) { return at >= t; }));
+        std::size_t const expected = static_cast<std::size_t>(
+            std::count_if(times.begin(), times.end(), [&](std::int64_t at) { return at >= t; }));
         EXPECT_EQ(read("t", before).size(), expected) << t - start;
     }
     EXPECT_EQ(read("none", store.events.offset_before("none", start)).size(), 0U);

@@ -46,9 +46,7 @@ protected:
     file_events events;
 };
 
-TEST_F(FileEvents, NothingHappensNothingIsTold) {
-    EXPECT_FALSE(told(1));
-}
+TEST_F(FileEvents, NothingHappensNothingIsTold) { EXPECT_FALSE(told(1)); }
 
 TEST_F(FileEvents, ACommitIsTold) {
     db.execute("INSERT INTO t VALUES(1)");

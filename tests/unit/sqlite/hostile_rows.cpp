@@ -63,25 +63,25 @@ TEST_P(HostileRow, CanBeCountedAndListed) {
     EXPECT_TRUE(store.jobs.cancel(bad));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Rows, HostileRow,
-    ::testing::Values(hostile{"BlobPayload", "payload", "x'7b7d'"},
-                      hostile{"NumberlikeBlobPayload", "payload", "x'00'"},
-                      hostile{"InvalidUtf8Payload", "payload", "CAST(x'22ff22' AS TEXT)"},
-                      hostile{"TextAttempts", "attempts", "'many'"},
-                      hostile{"RealAttempts", "attempts", "1.5"},
-                      hostile{"BlobAttempts", "attempts", "x'01'"},
-                      hostile{"TextMaxAttempts", "max_attempts", "'x'"},
-                      hostile{"RealMaxAttempts", "max_attempts", "9.3e18"},
-                      hostile{"TextCreatedAt", "created_at", "'yesterday'"},
-                      hostile{"TextExpiresAt", "expires_at", "'never'"},
-                      hostile{"RealExpiresAt", "expires_at", "9.3e18"},
-                      hostile{"TextPriority", "priority", "'high'"},
-                      hostile{"RealPriority", "priority", "1.5"},
-                      hostile{"BlobPriority", "priority", "x'ff'"},
-                      hostile{"HugePriority", "priority", "1e300"},
-                      hostile{"RealRunAt", "run_at", "1.5"}),
-    [](auto const& row) { return std::string(row.param.what); });
+INSTANTIATE_TEST_SUITE_P(Rows, HostileRow,
+                         ::testing::Values(hostile{"BlobPayload", "payload", "x'7b7d'"},
+                                           hostile{"NumberlikeBlobPayload", "payload", "x'00'"},
+                                           hostile{"InvalidUtf8Payload", "payload",
+                                                   "CAST(x'22ff22' AS TEXT)"},
+                                           hostile{"TextAttempts", "attempts", "'many'"},
+                                           hostile{"RealAttempts", "attempts", "1.5"},
+                                           hostile{"BlobAttempts", "attempts", "x'01'"},
+                                           hostile{"TextMaxAttempts", "max_attempts", "'x'"},
+                                           hostile{"RealMaxAttempts", "max_attempts", "9.3e18"},
+                                           hostile{"TextCreatedAt", "created_at", "'yesterday'"},
+                                           hostile{"TextExpiresAt", "expires_at", "'never'"},
+                                           hostile{"RealExpiresAt", "expires_at", "9.3e18"},
+                                           hostile{"TextPriority", "priority", "'high'"},
+                                           hostile{"RealPriority", "priority", "1.5"},
+                                           hostile{"BlobPriority", "priority", "x'ff'"},
+                                           hostile{"HugePriority", "priority", "1e300"},
+                                           hostile{"RealRunAt", "run_at", "1.5"}),
+                         [](auto const& row) { return std::string(row.param.what); });
 
 class OddRow : public test::store_test {};
 
@@ -123,8 +123,9 @@ TEST_F(OddRow, AClaimThatEndsNeverOrAtNoTimeIsLeftAlone) {
 }
 
 TEST_F(OddRow, NulInAPayloadIsKept) {
-    store.db.execute("INSERT INTO _honker_live(queue, payload, run_at) VALUES('q', "
-                     "CAST(x'22610062' AS TEXT), 0)");
+    store.db.execute(
+        "INSERT INTO _honker_live(queue, payload, run_at) VALUES('q', "
+        "CAST(x'22610062' AS TEXT), 0)");
     auto const taken = store.claims.claim("q", "w", 1, 60);
     ASSERT_EQ(taken.size(), 1U);
     EXPECT_EQ(taken[0].payload, std::string("\"a\0b", 4));

@@ -24,10 +24,11 @@ protected:
     }
 
     std::string row(std::int64_t id) {
-        return text("SELECT state || '|' || ifnull(worker_id,'-') || '|' || "
-                    "ifnull(claim_expires_at,'-') || '|' || attempts || '|' || run_at FROM "
-                    "_honker_live WHERE id=" +
-                    std::to_string(id));
+        return text(
+            "SELECT state || '|' || ifnull(worker_id,'-') || '|' || "
+            "ifnull(claim_expires_at,'-') || '|' || attempts || '|' || run_at FROM "
+            "_honker_live WHERE id=" +
+            std::to_string(id));
     }
 };
 
@@ -139,9 +140,9 @@ TEST_F(Jobs, FailMovesItToTheDeadLetters) {
 
 TEST_F(Jobs, AnIdThatIsDeadAlreadyDoesNotStopTheQueue) {
     std::int64_t const id = claimed("w");
-    store.db.execute(
-        ("INSERT INTO _honker_dead(id, queue, payload) VALUES(" + std::to_string(id) + ",'q','old')")
-            .c_str());
+    store.db.execute(("INSERT INTO _honker_dead(id, queue, payload) VALUES(" + std::to_string(id) +
+                      ",'q','old')")
+                         .c_str());
     EXPECT_TRUE(store.jobs.fail(id, "w", "new"));
     EXPECT_EQ(number("SELECT count(*) FROM _honker_live"), 0);
     EXPECT_EQ(text("SELECT last_error FROM _honker_dead"), "new");

@@ -18,16 +18,18 @@ namespace {
 
 /// name type notnull default pk, a column each.
 std::string columns(test::raw_db& db, std::string const& table) {
-    return db.text("SELECT group_concat(name || ' ' || type || iif(\"notnull\", ' NN', '') || "
-                   "iif(dflt_value IS NULL, '', '=' || dflt_value) || iif(pk, ' PK' || pk, ''), "
-                   "', ') FROM pragma_table_info('" +
-                   table + "')");
+    return db.text(
+        "SELECT group_concat(name || ' ' || type || iif(\"notnull\", ' NN', '') || "
+        "iif(dflt_value IS NULL, '', '=' || dflt_value) || iif(pk, ' PK' || pk, ''), "
+        "', ') FROM pragma_table_info('" +
+        table + "')");
 }
 
 std::string indexed(test::raw_db& db, std::string const& index) {
-    return db.text("SELECT group_concat(name || iif(\"desc\", ' DESC', ''), ',') FROM "
-                   "pragma_index_xinfo('" +
-                   index + "') WHERE key");
+    return db.text(
+        "SELECT group_concat(name || iif(\"desc\", ' DESC', ''), ',') FROM "
+        "pragma_index_xinfo('" +
+        index + "') WHERE key");
 }
 
 std::map<std::string, std::string> const contract = {
@@ -43,8 +45,7 @@ std::map<std::string, std::string> const contract = {
      "run_at INTEGER NN=0, attempts INTEGER NN=0, max_attempts INTEGER NN=0, last_error TEXT, "
      "created_at INTEGER NN=unixepoch(), died_at INTEGER NN=unixepoch()"},
     {"_honker_locks", "name TEXT PK1, owner TEXT NN, expires_at INTEGER NN"},
-    {"_honker_rate_limits",
-     "name TEXT NN PK1, window_start INTEGER NN PK2, count INTEGER NN=0"},
+    {"_honker_rate_limits", "name TEXT NN PK1, window_start INTEGER NN PK2, count INTEGER NN=0"},
     {"_honker_scheduler_tasks",
      "name TEXT PK1, queue TEXT NN, cron_expr TEXT NN, payload TEXT NN, priority INTEGER NN=0, "
      "expires_s INTEGER, next_fire_at INTEGER NN, enabled INTEGER NN=1, max_attempts INTEGER NN=3"},
@@ -121,9 +122,10 @@ TEST_F(Schema, MakingItTwiceChangesNothing) {
 TEST_F(Schema, AnOlderHonkerFileGetsTheColumnsItLacksAndKeepsItsRows) {
     {
         test::raw_db old(file.path());
-        old.execute("CREATE TABLE _honker_scheduler_tasks(name TEXT PRIMARY KEY, queue TEXT NOT "
-                    "NULL, cron_expr TEXT NOT NULL, payload TEXT NOT NULL, priority INTEGER NOT "
-                    "NULL DEFAULT 0, expires_s INTEGER, next_fire_at INTEGER NOT NULL)");
+        old.execute(
+            "CREATE TABLE _honker_scheduler_tasks(name TEXT PRIMARY KEY, queue TEXT NOT "
+            "NULL, cron_expr TEXT NOT NULL, payload TEXT NOT NULL, priority INTEGER NOT "
+            "NULL DEFAULT 0, expires_s INTEGER, next_fire_at INTEGER NOT NULL)");
         old.execute("INSERT INTO _honker_scheduler_tasks VALUES('t','q','@every 5s','1',0,NULL,7)");
     }
     create();
@@ -202,8 +204,9 @@ TEST_F(Schema, AFileWithManyJobsGetsTheClaimIndexOnlyWhenAskedFor) {
     {
         test::raw_db db(file.path());
         db.execute("DROP INDEX _gander_live_ready");
-        db.execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<100001) "
-                   "INSERT INTO _honker_live(queue, payload) SELECT 'q', '1' FROM n");
+        db.execute(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<100001) "
+            "INSERT INTO _honker_live(queue, payload) SELECT 'q', '1' FROM n");
     }
     connection db(settings);
     EXPECT_TRUE(schema_complete(db));

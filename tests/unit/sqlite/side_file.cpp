@@ -129,8 +129,7 @@ TEST_F(SideFile, ItDoesNotTakeTheNumberOfAClosedStandardStream) {
 TEST_F(SideFile, ItIsNotInheritedByPrograms) {
     side_file made(file.path(), true);
     auto ls = test::child({"/bin/sh", "-c", "readlink /proc/self/fd/* 2>/dev/null; echo end"});
-    for (auto const& line : ls.rest())
-        EXPECT_EQ(line.find("-gander"), std::string::npos) << line;
+    for (auto const& line : ls.rest()) EXPECT_EQ(line.find("-gander"), std::string::npos) << line;
 }
 
 }  // namespace

@@ -11,9 +11,11 @@ namespace {
 using namespace std::string_literals;
 
 TEST(Utf8, ValidTextIsValidToItsEnd) {
-    for (char const* text : {"", "abc", "\x7f", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80",
-                             "\xed\x9f\xbf", "\xee\x80\x80", "\xef\xbf\xbf", "\xf0\x90\x80\x80",
-                             "\xf4\x8f\xbf\xbf", "a\xe2\x82\xac" "b"})
+    for (char const* text :
+         {"", "abc", "\x7f", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80",
+          "\xef\xbf\xbf", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf",
+          "a\xe2\x82\xac"
+          "b"})
         EXPECT_TRUE(valid_utf8(text)) << text;
     EXPECT_TRUE(valid_utf8("a\0b"s));
 }
@@ -23,19 +25,24 @@ TEST(Utf8, InvalidFormsEndThePrefix) {
         std::string text;
         std::size_t prefix;
     } const cases[] = {
-        {"\x80", 0},             // a continuation alone
-        {"a\xff", 1},            // never a byte of UTF-8
-        {"ab\xc3", 2},           // cut short
-        {"\xc0\x80", 0},         // overlong
-        {"\xc1\xbf", 0},         // overlong
-        {"\xe0\x80\x80", 0},     // overlong
-        {"\xe0\x9f\xbf", 0},     // overlong
-        {"\xf0\x8f\xbf\xbf", 0}, // overlong
-        {"\xed\xa0\x80", 0},     // surrogate
-        {"\xed\xbf\xbf", 0},     // surrogate
-        {"\xf4\x90\x80\x80", 0}, // beyond U+10FFFF
-        {"\xf5\x80\x80\x80", 0}, {"x\xe2\x82", 1}, {"x\xf0\x9f\x98", 1},
-        {"\xc3\xa9\xc3" "a", 2}, {"\xe2\x28\xa1", 0},
+        {"\x80", 0},              // a continuation alone
+        {"a\xff", 1},             // never a byte of UTF-8
+        {"ab\xc3", 2},            // cut short
+        {"\xc0\x80", 0},          // overlong
+        {"\xc1\xbf", 0},          // overlong
+        {"\xe0\x80\x80", 0},      // overlong
+        {"\xe0\x9f\xbf", 0},      // overlong
+        {"\xf0\x8f\xbf\xbf", 0},  // overlong
+        {"\xed\xa0\x80", 0},      // surrogate
+        {"\xed\xbf\xbf", 0},      // surrogate
+        {"\xf4\x90\x80\x80", 0},  // beyond U+10FFFF
+        {"\xf5\x80\x80\x80", 0},
+        {"x\xe2\x82", 1},
+        {"x\xf0\x9f\x98", 1},
+        {"\xc3\xa9\xc3"
+         "a",
+         2},
+        {"\xe2\x28\xa1", 0},
     };
     for (auto const& c : cases) EXPECT_EQ(valid_utf8_prefix(c.text), c.prefix) << c.text;
 }
@@ -53,10 +60,13 @@ TEST(Utf8, NamesAreNotEmptyHaveNoNulAndAreUtf8) {
 TEST(Utf8, MendedTextIsValidAndKeepsWhatItCan) {
     EXPECT_EQ(mended_utf8("plain", 100), "plain");
     EXPECT_EQ(mended_utf8("a\0b"s, 100), "a?b");
-    EXPECT_EQ(mended_utf8("a\xff" "b", 100), "a?b");
+    EXPECT_EQ(mended_utf8("a\xff"
+                          "b",
+                          100),
+              "a?b");
     EXPECT_EQ(mended_utf8("", 100), "");
-    for (std::string const& bad : {"\xc3"s, "\xf0\x9f\x98"s, "\xed\xa0\x80"s, "\x80\x80\x80"s,
-                                   std::string(1000, '\xfe')}) {
+    for (std::string const& bad :
+         {"\xc3"s, "\xf0\x9f\x98"s, "\xed\xa0\x80"s, "\x80\x80\x80"s, std::string(1000, '\xfe')}) {
         std::string const mended = mended_utf8(bad, 100);
         EXPECT_TRUE(valid_utf8(mended));
         EXPECT_LE(mended.size(), 100U);
