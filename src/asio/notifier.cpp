@@ -135,7 +135,7 @@ public:
     void check_identity() override {
         {
             std::lock_guard const lock(mutex_);
-            if (failed_ || !db_->moved()) return;
+            if (failed_ || !db_->replaced(false)) return;
             failed_ = errc::file_replaced;
         }
         end_all(errc::file_replaced);

@@ -1,22 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 #include "engine/file.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
 namespace gander::engine {
-
-namespace {
-
-bool exists(std::string const& path) {
-    struct stat s {};
-    return ::stat(path.c_str(), &s) == 0;
-}
-
-}  // namespace
 
 /// The last, short pass of a checkpoint, under the write lock that the writer holds for it.
 class file::finish_checkpoint final : public write_op {
@@ -68,17 +57,20 @@ file::~file() {
         std::unique_ptr<writer_store> writer;
     };
     auto all = std::make_shared<connections>();
-    all->watch = std::move(watch_store_);
+    all->writer = writer_.release_store();
     all->bulk = bulk_.release_store();
     all->checkpointer = std::move(checkpointer_);
-    all->writer = writer_.release_store();
-    // The last connection of all to close checkpoints, which is work for a thread of ours; and the
-    // writer's should be it.
-    threads::instance().sqlite.post([all] {
-        all->watch.reset();
+    all->watch = std::move(watch_store_);
+    // What nobody else has open is left tidy; but not if it is somebody else's by now.
+    bool const tidy = !read_only();
+    bool const wal = wal_;
+    threads::instance().sqlite.post([all, tidy, wal] {
+        all->writer.reset();
         all->bulk.reset();
         all->checkpointer.reset();
-        all->writer.reset();
+        auto& last = all->watch->db;
+        last.checkpoint_on_close(tidy && !last.replaced(wal));
+        all->watch.reset();
     });
 }
 
@@ -161,9 +153,8 @@ void file::fail(error_code why) {
 }
 
 void file::check_identity() {
-    bool const gone = read_here([&](sqlite::store& s) { return s.db.moved(); }) ||
-                      (wal_ && !read_only() &&
-                       (!exists(settings_.path + "-wal") || !exists(settings_.path + "-shm")));
+    bool const wal = wal_ && !read_only();
+    bool const gone = read_here([&](sqlite::store& s) { return s.db.replaced(wal); });
     if (gone) fail(errc::file_replaced);
 }
 

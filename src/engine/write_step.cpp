@@ -80,7 +80,7 @@ bool writer::open_store(write_op_list& group) {
             fail(std::move(group), why);
         return false;
     }
-    if (!store_->store.db.moved()) return true;
+    if (!store_->store.db.replaced(store_->index.attached())) return true;
     // In WAL mode SQLite would not notice: the write would go to a WAL that the new file shares by
     // name.
     host_.replaced();
@@ -264,9 +264,7 @@ void writer::committed(write_op_list group, effects const& done, std::int64_t be
     complete_each(std::move(finished));
     host_.committed(done);
 
-    auto& index = store_->index;
-    if (index.attached() || (store_->store.db.query_text("PRAGMA journal_mode") == "wal" &&
-                             index.attach(store_->store.db))) {
+    if (auto const& index = store_->index; index.attached()) {
         std::uint32_t const frames = sqlite::wal_index::frames(index.read());
         stats.wal_frames.store(frames, std::memory_order_relaxed);
         host_.wal_backlog(frames - std::min(frames, index.backfilled()));

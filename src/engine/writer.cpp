@@ -11,6 +11,8 @@ writer_store::writer_store(sqlite::connection::settings const& how, synchronous 
                                                      : "PRAGMA synchronous=NORMAL");
     store.db.execute("PRAGMA foreign_keys=ON");
     store.guard = &guard;
+    store.db.query_text("SELECT count(*) FROM sqlite_master");  // opens the WAL
+    if (store.db.query_text("PRAGMA journal_mode") == "wal") index.attach(store.db);
 }
 
 writer::writer(host& file, std::mutex& mutex, sqlite::side_file& side,

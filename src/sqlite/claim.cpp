@@ -33,6 +33,9 @@ constexpr char const* due_plain =
 // How many ended claims one claim makes pending again: bounds the time under the write lock.
 constexpr std::int64_t reclaim_limit = 1000;
 
+// Without the index, how often to see whether it has been made meanwhile.
+constexpr std::uint64_t claims_before_retry = 1000;
+
 /// Why a row cannot be handed out; null when it can.
 char const* defect(cursor& row, std::int64_t now) {
     if (row.type(1) != SQLITE_TEXT) return "payload is not text";
@@ -47,20 +50,21 @@ char const* defect(cursor& row, std::int64_t now) {
 
 }  // namespace
 
-cursor claims::either(char const* indexed, char const* plain) {
-    if (indexed_) {
-        try {
-            return db_.prepared(indexed);
-        } catch (system_error const& e) {
-            if (e.code().value() != SQLITE_ERROR) throw;  // "no such index" is the generic code
-            indexed_ = false;
-        }
-    }
-    return db_.prepared(plain);
-}
-
 std::vector<job_row> claims::claim(std::string_view queue, std::string_view worker, std::size_t max,
                                    std::int64_t lease) {
+    if (!indexed_ && ++claims_without_ % claims_before_retry == 0) indexed_ = true;
+    try {
+        return claim_once(queue, worker, max, lease);
+    } catch (system_error const& e) {
+        // "no such index" is the generic code; it comes before anything has been claimed.
+        if (!indexed_ || e.code().value() != SQLITE_ERROR) throw;
+        indexed_ = false;
+        return claim_once(queue, worker, max, lease);
+    }
+}
+
+std::vector<job_row> claims::claim_once(std::string_view queue, std::string_view worker,
+                                        std::size_t max, std::int64_t lease) {
     std::int64_t const now = db_.now();
     std::int64_t const until = checked_add(now, lease);
     std::vector<job_row> taken;
@@ -71,7 +75,20 @@ std::vector<job_row> claims::claim(std::string_view queue, std::string_view work
         if (*priority == std::numeric_limits<std::int64_t>::min()) break;
         priority = next_priority(queue, *priority - 1);
     }
+    if (taken.size() < max) bury_unreachable(queue, now);
     return taken;
+}
+
+void claims::bury_unreachable(std::string_view queue, std::int64_t now) {
+    std::vector<std::int64_t> ids;
+    {
+        auto row = db_.prepared(
+            "SELECT id FROM _honker_live WHERE queue=?1 AND state='pending' AND "
+            "run_at<=?2 AND typeof(priority)!='integer' LIMIT ?3",
+            queue, now, reclaim_limit);
+        while (row.step()) ids.push_back(row.integer(0));
+    }
+    for (std::int64_t const id : ids) jobs_.bury(id, "priority is not an integer");
 }
 
 void claims::reclaim(std::string_view queue, std::int64_t now) {
@@ -85,7 +102,7 @@ void claims::reclaim(std::string_view queue, std::int64_t now) {
 
 std::optional<std::int64_t> claims::next_priority(std::string_view queue, std::int64_t at_most) {
     // The upper bound also keeps out priorities that are text, which sort above every number.
-    auto row = either(priority_indexed, priority_plain);
+    auto row = db_.prepared(indexed_ ? priority_indexed : priority_plain);
     row.bind(1, queue);
     row.bind(2, at_most);
     return row.step() ? std::optional(row.integer(0)) : std::nullopt;
@@ -95,12 +112,12 @@ void claims::take(std::string_view queue, std::int64_t priority, std::string_vie
                   std::size_t max, std::int64_t now, std::int64_t until,
                   std::vector<job_row>& taken) {
     // Rows that turn out defective use up the LIMIT, so look again until none was met.
-    for (bool met_defective = true; met_defective && taken.size() < max;) {
-        met_defective = false;
+    bool met_defective = true;
+    while (met_defective && taken.size() < max) {
         std::size_t const first = taken.size();
         std::vector<std::pair<std::int64_t, char const*>> defective;
         {
-            auto row = either(due_indexed, due_plain);
+            auto row = db_.prepared(indexed_ ? due_indexed : due_plain);
             row.bind(1, queue);
             row.bind(2, priority);
             row.bind(3, now);

@@ -43,11 +43,16 @@ private:
     std::optional<std::int64_t> next_priority(std::string_view queue, std::int64_t at_most);
     void take(std::string_view queue, std::int64_t priority, std::string_view worker,
               std::size_t max, std::int64_t now, std::int64_t until, std::vector<job_row>& taken);
-    cursor either(char const* indexed, char const* plain);
+    std::vector<job_row> claim_once(std::string_view queue, std::string_view worker,
+                                    std::size_t max, std::int64_t lease);
+
+    /// Due rows that no priority leads to, since theirs is not an integer.
+    void bury_unreachable(std::string_view queue, std::int64_t now);
 
     connection& db_;
     jobs& jobs_;
     bool indexed_ = true;
+    std::uint64_t claims_without_ = 0;
 };
 
 }  // namespace gander::sqlite

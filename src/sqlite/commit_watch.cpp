@@ -3,11 +3,7 @@
 
 namespace gander::sqlite {
 
-commit_watch::commit_watch(connection& db) : db_(db) {
-    // A watcher that closes last must not checkpoint: it never wrote, and would pay for others.
-    sqlite3_db_config(db_.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
-    check_data_version();
-}
+commit_watch::commit_watch(connection& db) : db_(db) { check_data_version(); }
 
 commit_watch::finding commit_watch::check() {
     if (!index_.attached()) return check_data_version();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 #include "sqlite/connection.hpp"
 
-#include <algorithm>
+#include <sys/stat.h>
+
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -26,10 +27,20 @@ int open_flags(open_mode mode) noexcept {
     return common | SQLITE_OPEN_READONLY;
 }
 
-/// SQLite's message for an opening that failed, with the operating system's reason where there is
-/// one: "unable to open database file" alone sends people looking in the wrong place.
-std::string open_failure(sqlite3* db, std::string const& path, int rc) {
-    std::string text = path + ": " + (db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(rc));
+bool exists(std::string const& path) noexcept {
+    struct stat s {};
+    return ::stat(path.c_str(), &s) == 0;
+}
+
+bool is_directory(std::string const& path) noexcept {
+    struct stat s {};
+    return ::stat(path.c_str(), &s) == 0 && S_ISDIR(s.st_mode);
+}
+
+/// The path, and the operating system's reason where there is one: SQLite's "unable to open database
+/// file" alone sends people looking in the wrong place.
+std::string open_failure(sqlite3* db, std::string const& path) {
+    std::string text = path;
     if (int const os = db != nullptr ? sqlite3_system_errno(db) : 0; os != 0) {
         text += ": ";
         text += std::strerror(os);
@@ -84,13 +95,17 @@ std::string_view cursor::text(int column) const {
 }
 
 connection::connection(settings const& how) {
+    // SQLite opens a directory for reading, and calls what follows a disk error.
+    if (is_directory(how.path))
+        throw system_error(SQLITE_CANTOPEN_ISDIR, sqlite_category(), how.path + ": is a directory");
     int const rc = sqlite3_open_v2(how.path.c_str(), &db_, open_flags(how.mode), how.vfs);
     if (rc != SQLITE_OK) {
-        system_error const failure(rc, sqlite_category(), open_failure(db_, how.path, rc));
+        system_error const failure(rc, sqlite_category(), open_failure(db_, how.path));
         sqlite3_close(db_);
         throw failure;
     }
     try {
+        checkpoint_on_close(false);
         wait_for_locks(how.lock_deadline_ms);
         execute("PRAGMA temp_store=MEMORY");
         execute("PRAGMA cache_size=-2000");
@@ -129,6 +144,10 @@ void connection::execute(char const* sql) {
 int connection::try_execute(char const* sql) noexcept {
     int const rc = sqlite3_exec(db_, sql, nullptr, nullptr, nullptr);
     return rc == SQLITE_OK ? rc : sqlite3_extended_errcode(db_);
+}
+
+void connection::checkpoint_on_close(bool on) noexcept {
+    sqlite3_db_config(db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, on ? 0 : 1, nullptr);
 }
 
 int connection::try_run(char const* sql) noexcept {
@@ -202,10 +221,12 @@ std::int64_t connection::now() const noexcept {
     return ms >= 0 ? ms / 1000 : -((-ms + 999) / 1000);
 }
 
-bool connection::moved() const noexcept {
+bool connection::replaced(bool wal) const {
     int moved = 0;
-    return sqlite3_file_control(db_, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK &&
-           moved != 0;
+    if (sqlite3_file_control(db_, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK &&
+        moved != 0)
+        return true;
+    return wal && (!exists(path() + "-wal") || !exists(path() + "-shm"));
 }
 
 std::string connection::path() const {

@@ -115,6 +115,10 @@ public:
     /// Sets until when SQLite waits in a busy handler; the engine never waits inside SQLite.
     void wait_for_locks(std::optional<std::int64_t> deadline_ms) noexcept;
 
+    /// Whether closing it, if it is the last of all to close, copies the WAL and deletes it. Not by
+    /// default: SQLite deletes by name, and the name may be another file's by then.
+    void checkpoint_on_close(bool on) noexcept;
+
     /// The file's clock: that of the connection's VFS, in milliseconds since 1970.
     std::int64_t now_ms() const noexcept;
     std::int64_t now() const noexcept;
@@ -124,8 +128,9 @@ public:
     std::int64_t changes() const noexcept { return sqlite3_changes64(db_); }
     std::int64_t last_insert_rowid() const noexcept { return sqlite3_last_insert_rowid(db_); }
 
-    /// True when another file now has this file's name, or none has.
-    bool moved() const noexcept;
+    /// True when another file now has this file's name, or none has; with `wal`, also when what
+    /// stands beside it was deleted. In each case commits would go where nobody else looks.
+    bool replaced(bool wal) const;
 
     /// The canonical path, as SQLite resolved it.
     std::string path() const;

@@ -33,22 +33,26 @@ bool collect(cursor row, read_limit limit, std::vector<event_row>& into) {
 
 std::int64_t events::publish(std::string_view topic, std::optional<std::string_view> key,
                              std::string_view payload) {
-    db_.prepared(
-           "INSERT INTO _honker_stream(topic, key, payload, created_at) "
-           "VALUES(?1, ?2, ?3, ?4)",
-           topic, key, payload, db_.now())
-        .run();
-    return db_.last_insert_rowid();
+    return insert_into(db_, "_honker_stream", [&] {
+        db_.prepared(
+               "INSERT INTO _honker_stream(topic, key, payload, created_at) "
+               "VALUES(?1, ?2, ?3, ?4)",
+               topic, key, payload, db_.now())
+            .run();
+        return db_.last_insert_rowid();
+    });
 }
 
 std::int64_t events::publish_many(std::string_view topic, std::span<std::string const> payloads) {
     std::int64_t const now = db_.now();
-    return bulk_insert(db_, insert_many, insert_one, 3, payloads.size(),
-                       [&](cursor& use, int at, std::size_t row) {
-                           use.bind(at, topic);
-                           use.bind(at + 1, std::string_view(payloads[row]));
-                           use.bind(at + 2, now);
-                       });
+    auto const bind = [&](cursor& use, int at, std::size_t row) {
+        use.bind(at, topic);
+        use.bind(at + 1, std::string_view(payloads[row]));
+        use.bind(at + 2, now);
+    };
+    return insert_into(db_, "_honker_stream", [&] {
+        return bulk_insert(db_, insert_many, insert_one, 3, payloads.size(), bind);
+    });
 }
 
 std::int64_t events::newest() {

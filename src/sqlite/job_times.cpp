@@ -46,6 +46,8 @@ void check(queue_options const& options) {
 void check(enqueue_options const& options) {
     if (options.delay) check(*options.delay, "delay", true);
     if (options.expires) check(*options.expires, "expires", true);
+    if (options.run_at && options.run_at->time_since_epoch().count() < 0)
+        throw system_error(errc::out_of_range, "run_at");
     if (options.max_attempts && *options.max_attempts < 1)
         throw system_error(errc::out_of_range, "max_attempts");
 }

@@ -4,6 +4,7 @@
 #include "sqlite/bulk_insert.hpp"
 #include "sqlite/checked.hpp"
 #include "sqlite/job_times.hpp"
+#include "sqlite/sequence.hpp"
 
 #include <algorithm>
 
@@ -64,18 +65,22 @@ std::int64_t single(cursor row) { return row.step() ? row.integer(0) : 0; }
 }  // namespace
 
 std::int64_t jobs::enqueue(std::string_view queue, std::string_view payload, new_job const& job) {
-    auto use = db_.prepared(insert_one);
-    bind_job(use, 1, queue, payload, job);
-    use.run();
-    return db_.last_insert_rowid();
+    return insert_into(db_, "_honker_live", [&] {
+        auto use = db_.prepared(insert_one);
+        bind_job(use, 1, queue, payload, job);
+        use.run();
+        return db_.last_insert_rowid();
+    });
 }
 
 std::int64_t jobs::enqueue_many(std::string_view queue, std::span<std::string const> payloads,
                                 new_job const& job) {
-    return bulk_insert(db_, insert_many, insert_one, 7, payloads.size(),
-                       [&](cursor& use, int at, std::size_t row) {
-                           bind_job(use, at, queue, payloads[row], job);
-                       });
+    auto const bind = [&](cursor& use, int at, std::size_t row) {
+        bind_job(use, at, queue, payloads[row], job);
+    };
+    return insert_into(db_, "_honker_live", [&] {
+        return bulk_insert(db_, insert_many, insert_one, 7, payloads.size(), bind);
+    });
 }
 
 bool jobs::ack(std::int64_t id, std::string_view worker) {
@@ -192,7 +197,7 @@ std::vector<job_row> jobs::list(std::string_view queue, job_filter filter, std::
     std::vector<job_row> rows;
     auto const bound = static_cast<std::int64_t>(std::min<std::size_t>(limit, INT64_MAX));
     auto const collect = [&](cursor use) {
-        while (rows.size() < limit && use.step()) rows.push_back(row_of(use));
+        while (use.step()) rows.push_back(row_of(use));
     };
     if (filter != job_filter::dead)
         collect(
@@ -200,6 +205,7 @@ std::vector<job_row> jobs::list(std::string_view queue, job_filter filter, std::
     if (filter == job_filter::dead || filter == job_filter::any)
         collect(db_.prepared(select_dead, queue, bound));
     std::sort(rows.begin(), rows.end(), [](auto const& a, auto const& b) { return a.id < b.id; });
+    if (rows.size() > limit) rows.resize(limit);
     return rows;
 }
 

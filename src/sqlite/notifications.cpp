@@ -27,12 +27,14 @@ bool collect(cursor row, channel_pattern const* pattern, read_limit limit,
 }  // namespace
 
 std::int64_t notifications::add(std::string_view channel, std::string_view payload) {
-    db_.prepared(
-           "INSERT INTO _honker_notifications(channel, payload, created_at) "
-           "VALUES(?1, ?2, ?3)",
-           channel, payload, db_.now())
-        .run();
-    return db_.last_insert_rowid();
+    return insert_into(db_, "_honker_notifications", [&] {
+        db_.prepared(
+               "INSERT INTO _honker_notifications(channel, payload, created_at) "
+               "VALUES(?1, ?2, ?3)",
+               channel, payload, db_.now())
+            .run();
+        return db_.last_insert_rowid();
+    });
 }
 
 std::int64_t notifications::newest() {

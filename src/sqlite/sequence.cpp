@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 #include "sqlite/sequence.hpp"
 
+#include <limits>
+
 namespace gander::sqlite {
 
 std::int64_t newest_id(connection& db, char const* max_query, std::string_view table) {
@@ -10,6 +12,11 @@ std::int64_t newest_id(connection& db, char const* max_query, std::string_view t
     }
     auto row = db.prepared("SELECT seq FROM sqlite_sequence WHERE name=?1", table);
     return row.step() ? row.integer(0) : 0;
+}
+
+bool ids_exhausted(connection& db, std::string_view table) {
+    auto row = db.prepared("SELECT seq FROM sqlite_sequence WHERE name=?1", table);
+    return row.step() && row.integer(0) == std::numeric_limits<std::int64_t>::max();
 }
 
 }  // namespace gander::sqlite
