@@ -90,6 +90,7 @@ void use(everything& e, job& held) {
     held.async_heartbeat(std::chrono::seconds(1), saying("heartbeat"));
     e.n.async_wait(saying("notifier_wait"));
     // Waits that found no error would keep it running.
+    e.io.restart();
     e.io.run_for(std::chrono::seconds(5));
 }
 

@@ -14,6 +14,7 @@ target_include_directories(gander_test_peer PRIVATE "${PROJECT_SOURCE_DIR}/tests
 
 add_library(gander_test_support STATIC
     "${CMAKE_CURRENT_LIST_DIR}/child.cpp"
+    "${CMAKE_CURRENT_LIST_DIR}/fault_vfs.cpp"
     "${CMAKE_CURRENT_LIST_DIR}/raw_db.cpp"
     "${CMAKE_CURRENT_LIST_DIR}/temp.cpp")
 target_include_directories(gander_test_support PUBLIC "${PROJECT_SOURCE_DIR}/tests")
