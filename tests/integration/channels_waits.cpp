@@ -259,8 +259,8 @@ TEST_F(channels_waits, thousands_of_waits_that_end_leave_no_thread_and_no_descri
     int const threads = running_threads();
     int const descriptors = open_descriptors();
     waits(2000);
-    EXPECT_EQ(running_threads(), threads);
-    EXPECT_EQ(open_descriptors(), descriptors);
+    EXPECT_LE(running_threads(), threads);
+    EXPECT_LE(open_descriptors(), descriptors);
 }
 
 TEST_F(channels_waits, ten_thousand_outstanding_waits_all_end_with_the_cancellation) {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdint>
 #include <filesystem>
 
 namespace gander::test {
@@ -32,12 +33,13 @@ public:
     bool mounted() const noexcept { return mounted_; }
     std::string file(std::string_view name) const { return dir_.file(name); }
 
-    /// Takes all the room there is, to the last byte.
-    void fill() const {
+    /// Takes all the room there is, to the last byte, or up to `bytes`.
+    void fill(std::size_t bytes = SIZE_MAX) const {
         std::FILE* const f = std::fopen(file("ballast").c_str(), "ab");
         std::string const block(4096, 'x');
         std::setvbuf(f, nullptr, _IONBF, 0);
-        while (std::fwrite(block.data(), 1, block.size(), f) == block.size()) continue;
+        for (std::size_t n = 0; n < bytes; n += block.size())
+            if (std::fwrite(block.data(), 1, block.size(), f) < block.size()) break;
         std::fclose(f);
     }
     void free() const { std::filesystem::remove(file("ballast")); }
@@ -68,6 +70,7 @@ protected:
 
 TEST_F(disk_full, enqueue_and_notify_fail_and_all_goes_on_when_there_is_room) {
     std::int64_t acknowledged = 0;
+    disk.fill(1024 * 1024);  // the room that there will be again
     {
         database db(io, full_path);
         queue q(db, "q");

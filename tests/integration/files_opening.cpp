@@ -257,7 +257,7 @@ TEST_F(files_opening, failed_openings_leave_no_descriptor_and_the_next_one_works
     EXPECT_EQ(primary(open_error(path)), sqlite_notadb);
     int const descriptors = open_descriptors();
     for (int i = 0; i < 20; ++i) EXPECT_EQ(primary(open_error(path)), sqlite_notadb);
-    EXPECT_EQ(open_descriptors(), descriptors);
+    EXPECT_LE(open_descriptors(), descriptors);
     std::filesystem::remove(path);
     EXPECT_EQ(open_error(path), error_code());
 }

@@ -66,6 +66,21 @@ protected:
         slowest_ = {};
     }
 
+    /// Opens the file and sends itself a notification.
+    awaitable<error_code> notify_anew() {
+        auto const [e, opened] =
+            co_await database::async_open(io.get_executor(), path, open_options{}, tuple);
+        if (e) co_return code_of(e);
+        database db = opened;
+        auto [refused, l] = co_await db.async_listen("c", tuple);
+        if (refused) co_return code_of(refused);
+        auto const [ec, id] = co_await db.async_notify("c", payload::raw("3"), tuple);
+        if (ec) co_return ec;
+        auto const [received, n] = co_await l.async_receive({.wait = patience}, tuple);
+        EXPECT_TRUE(received || n.id() == id);
+        co_return received;
+    }
+
     std::map<std::string, error_code> ended_;
     milliseconds slowest_{0};
     stopwatch since_;
@@ -155,13 +170,15 @@ TEST_P(files_replaced, it_can_be_opened_anew_beside_the_lost_one) {
         auto const [ec, id] = co_await old.async_notify("c", payload::raw("2"), tuple);
         EXPECT_EQ(ec, errc::file_replaced);
     });
-    old = database();  // its connections are closed before the new ones make their files
-    database db(io, path);
-    run([&]() -> awaitable<void> {
-        listener l = db.listen("c");
-        co_await db.async_notify("c", payload::raw("3"), asio::deferred);
-        EXPECT_EQ((co_await l.async_receive({.wait = patience}, asio::deferred)).payload(), "3");
+    old = database();
+    // Its connections are closed on a thread of the library. Until then whoever opens the file in
+    // this process shares their -shm, so where only that or the -wal is lost it may take a moment.
+    bool const again = poll_until([&] {
+        error_code ec;
+        run([&]() -> awaitable<void> { ec = co_await notify_anew(); });
+        return !ec;
     });
+    EXPECT_TRUE(again);
     EXPECT_EQ(raw_db(path).text("PRAGMA integrity_check"), "ok");
 }
 

@@ -203,8 +203,8 @@ TEST_F(notifier_waits, thousands_of_waits_leave_no_thread_and_no_descriptor) {
     int const threads = running_threads();
     int const descriptors = open_descriptors();
     waits(1000);
-    EXPECT_EQ(running_threads(), threads);
-    EXPECT_EQ(open_descriptors(), descriptors);
+    EXPECT_LE(running_threads(), threads);
+    EXPECT_LE(open_descriptors(), descriptors);
 }
 
 TEST_F(notifier_waits, a_replaced_or_deleted_file_is_an_error_now_and_ever_after) {
