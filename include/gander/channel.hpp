@@ -104,7 +104,7 @@ public:
             [state = state_, options](detail::receive_handler handler) {
                 detail::start_receive(state, options, std::move(handler));
             },
-            token);
+            std::forward<Token>(token));
     }
 
     template <token_for<void(error_code, notification)> Token = asio::deferred_t>
@@ -123,7 +123,7 @@ public:
             [state = state_, options](detail::wait_handler handler) {
                 detail::start_wait(state, options, std::move(handler));
             },
-            token);
+            std::forward<Token>(token));
     }
 
     template <token_for<void(error_code)> Token = asio::deferred_t>

@@ -173,7 +173,7 @@ public:
              options](detail::listen_handler handler) {
                 detail::start_listen(state, channel, false, options, std::move(handler));
             },
-            token);
+            std::forward<Token>(token));
     }
 
     template <token_for<void(std::exception_ptr, listener)> Token = asio::deferred_t>
@@ -206,7 +206,7 @@ public:
                 detail::start_notify(state, std::move(channel), std::move(body),
                                      std::move(handler));
             },
-            token);
+            std::forward<Token>(token));
     }
 
     /// Appends an event to `topic`. Signature `void(error_code, std::int64_t)`: its offset. The
@@ -214,12 +214,13 @@ public:
     template <token_for<void(error_code, std::int64_t)> Token = asio::deferred_t>
     auto async_publish(std::string_view topic, payload body, std::string_view key,
                        Token&& token = {}) {
-        return initiate_publish(topic, std::move(body), std::string(key), token);
+        return initiate_publish(topic, std::move(body), std::string(key),
+                                std::forward<Token>(token));
     }
 
     template <token_for<void(error_code, std::int64_t)> Token = asio::deferred_t>
     auto async_publish(std::string_view topic, payload body, Token&& token = {}) {
-        return initiate_publish(topic, std::move(body), std::nullopt, token);
+        return initiate_publish(topic, std::move(body), std::nullopt, std::forward<Token>(token));
     }
 
     /// Appends many events in one transaction, all or none. Signature
@@ -234,7 +235,7 @@ public:
                 detail::start_publish_many(state, std::move(topic), std::move(bodies),
                                            std::move(handler));
             },
-            token);
+            std::forward<Token>(token));
     }
 
     /// Runs `f(transaction&)` in a transaction of its own, on a thread kept for such callables, and
@@ -266,7 +267,7 @@ public:
                 detail::start_transact(
                     state, std::make_unique<call>(std::move(f), std::move(handler), ex), slot);
             },
-            token);
+            std::forward<Token>(token));
     }
 
     /// The queues that hold jobs, by name. Reads whole indexes. Signature
@@ -278,7 +279,7 @@ public:
             [state = state_](detail::queues_handler handler) {
                 detail::start_queues(state, std::move(handler));
             },
-            token);
+            std::forward<Token>(token));
     }
 
     /// Up to `limit` jobs by id, of one queue or, when `queue` is empty, of all. Signature
@@ -291,7 +292,7 @@ public:
             [db = state_, queue = std::string(queue), state, limit](detail::jobs_handler handler) {
                 detail::start_jobs(db, queue, state, limit, std::move(handler));
             },
-            token);
+            std::forward<Token>(token));
     }
 
     /// A handle on a claim made elsewhere; see `queue::held`.
@@ -312,7 +313,7 @@ private:
                 detail::start_publish(state, std::move(topic), std::move(body), std::move(key),
                                       std::move(handler));
             },
-            token);
+            std::forward<Token>(token));
     }
 
     std::shared_ptr<detail::database_state> state_;
@@ -326,7 +327,7 @@ auto database::async_open(asio::any_io_executor ex, std::string path, open_optio
         [ex, path = std::move(path), options](detail::open_handler handler) {
             detail::start_open(ex, path, options, std::move(handler));
         },
-        token);
+        std::forward<Token>(token));
 }
 
 template <token_for<void(std::exception_ptr, database)> Token>

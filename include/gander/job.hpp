@@ -91,7 +91,7 @@ public:
             [db = db_, id = id(), worker = std::string(worker())](detail::job_handler handler) {
                 detail::start_ack(db, id, worker, std::move(handler));
             },
-            token);
+            std::forward<Token>(token));
     }
 
     /// Not done: runs again after a delay, or is buried with `error` if that was its last attempt.
@@ -105,7 +105,7 @@ public:
              error = std::string(error)](detail::job_handler handler) {
                 detail::start_retry(db, id, worker, options, error, std::move(handler));
             },
-            token);
+            std::forward<Token>(token));
     }
 
     template <token_for<void(error_code)> Token = asio::deferred_t>
@@ -123,7 +123,7 @@ public:
              error = std::string(error)](detail::job_handler handler) {
                 detail::start_fail(db, id, worker, error, std::move(handler));
             },
-            token);
+            std::forward<Token>(token));
     }
 
     /// Still at it: the lease ends `lease` from now. The rest as `async_ack`; `errc::out_of_range`
@@ -136,7 +136,7 @@ public:
              lease](detail::job_handler handler) {
                 detail::start_heartbeat(db, id, worker, lease, std::move(handler));
             },
-            token);
+            std::forward<Token>(token));
     }
 
     /// The same inside a transaction of the user's, so that the job's effects and its end are one

@@ -82,7 +82,7 @@ public:
             [state = state_, options](detail::tick_handler handler) {
                 detail::start_tick(state, options, std::move(handler));
             },
-            token);
+            std::forward<Token>(token));
     }
 
     template <token_for<void(error_code, std::int64_t)> Token = asio::deferred_t>

@@ -96,7 +96,7 @@ public:
             [state = state_, body = std::move(body), options](detail::id_handler handler) mutable {
                 detail::start_enqueue(state, std::move(body), options, std::move(handler));
             },
-            token);
+            std::forward<Token>(token));
     }
 
     template <token_for<void(error_code, std::int64_t)> Token = asio::deferred_t>
@@ -115,7 +115,7 @@ public:
              options](detail::ids_handler handler) mutable {
                 detail::start_enqueue_many(state, std::move(bodies), options, std::move(handler));
             },
-            token);
+            std::forward<Token>(token));
     }
 
     template <token_for<void(error_code, std::vector<std::int64_t>)> Token = asio::deferred_t>
@@ -149,7 +149,7 @@ public:
             [state = state_, worker = std::string(worker), options](detail::claim_handler handler) {
                 detail::start_claim(state, worker, options, std::move(handler));
             },
-            token);
+            std::forward<Token>(token));
     }
 
     template <token_for<void(error_code, job)> Token = asio::deferred_t>
@@ -168,7 +168,7 @@ public:
              options](detail::claims_handler handler) {
                 detail::start_claim_many(state, worker, options, std::move(handler));
             },
-            token);
+            std::forward<Token>(token));
     }
 
     /// Waits until a job could be claimed. Claims nothing, so it may stand under `||`. Signature
@@ -180,7 +180,7 @@ public:
             [state = state_, options](detail::job_handler handler) {
                 detail::start_wait(state, options, std::move(handler));
             },
-            token);
+            std::forward<Token>(token));
     }
 
     template <token_for<void(error_code)> Token = asio::deferred_t>
@@ -197,7 +197,7 @@ public:
             [state = state_, id](detail::found_handler handler) {
                 detail::start_cancel(state, id, std::move(handler));
             },
-            token);
+            std::forward<Token>(token));
     }
 
     /// Counts the jobs by state. Reads the whole queue's index: for people, not for hot paths.
@@ -209,7 +209,7 @@ public:
             [state = state_](detail::sizes_handler handler) {
                 detail::start_sizes(state, std::move(handler));
             },
-            token);
+            std::forward<Token>(token));
     }
 
     /// Adds a job to `tx` and returns its id at once.

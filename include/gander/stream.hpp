@@ -151,7 +151,7 @@ public:
             [state = state_, options](detail::read_handler handler) {
                 detail::start_read(state, options, std::move(handler));
             },
-            token);
+            std::forward<Token>(token));
     }
 
     template <token_for<void(error_code, batch)> Token = asio::deferred_t>
@@ -168,7 +168,7 @@ public:
             [state = state_, options](detail::commit_handler handler) {
                 detail::start_wait(state, options, std::move(handler));
             },
-            token);
+            std::forward<Token>(token));
     }
 
     template <token_for<void(error_code)> Token = asio::deferred_t>
@@ -195,7 +195,7 @@ public:
             [state = state_, read](detail::commit_handler handler) {
                 detail::start_commit(state, read, std::move(handler));
             },
-            token);
+            std::forward<Token>(token));
     }
 
     /// The same inside a transaction of the user's.
@@ -212,7 +212,7 @@ public:
             [state = state_, offset](detail::commit_handler handler) {
                 detail::start_seek(state, offset, std::move(handler));
             },
-            token);
+            std::forward<Token>(token));
     }
 
     /// The saved offset, 0 when there is none. Signature `void(error_code, std::int64_t)`.
@@ -223,7 +223,7 @@ public:
             [state = state_](detail::offset_handler handler) {
                 detail::start_offset(state, std::move(handler));
             },
-            token);
+            std::forward<Token>(token));
     }
 
     /// Ends all outstanding waits and reads with `operation_aborted`. Thread-safe.
