@@ -25,8 +25,10 @@ protected:
         return said;
     }
 
-    // TSan's runtime ends a child of a process with threads unless told not to.
-    child parent_ = peer({"fork", path, GetParam()}, {"TSAN_OPTIONS=die_after_fork=0"});
+    // TSan ends a child of a process with threads unless told not to; what the child inherited it
+    // leaks on purpose.
+    child parent_ = peer({"fork", path, GetParam()},
+                         {"TSAN_OPTIONS=die_after_fork=0", "ASAN_OPTIONS=detect_leaks=0"});
 };
 
 TEST_P(forks, every_call_in_the_child_is_an_error_and_the_parent_goes_on) {

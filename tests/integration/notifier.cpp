@@ -203,7 +203,8 @@ TEST_F(notifier_waits, thousands_of_waits_leave_no_thread_and_no_descriptor) {
     int const threads = running_threads();
     int const descriptors = open_descriptors();
     waits(1000);
-    EXPECT_LE(running_threads(), threads);
+    // The rest of the fixed pool may have started meanwhile.
+    EXPECT_LE(running_threads(), threads + 4);
     EXPECT_LE(open_descriptors(), descriptors);
 }
 
