@@ -76,7 +76,10 @@ public:
         : ex_(ex), done_(std::in_place, std::move(handler), ex), registry_(hook_service::of(ex)) {}
     ~opening() override { registry_->remove(*this); }
 
-    void connect() { registry_->add(*this); }
+    void connect() {
+        watch::prepare(ex_);
+        registry_->add(*this);
+    }
 
     void run(std::string const& path, open_options const& options) {
         engine::lifetime::scope const inside(lifetime_);

@@ -65,6 +65,10 @@ public:
     watch& operator=(watch const&) = delete;
     ~watch();
 
+    /// Makes what the context needs for a watch. For whoever will make one on another thread: by then
+    /// the context may be shutting down, and a service added then would never be shut down.
+    static void prepare(asio::any_io_executor const& ex);
+
     /// Whom to tell. Set once.
     void attach(std::weak_ptr<watched> who);
 

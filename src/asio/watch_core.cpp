@@ -305,6 +305,8 @@ void watch_core::on_poll() {
 watch::watch(asio::any_io_executor const& ex, std::string path, wake_source source, duration poll)
     : core_(watch_core::of(ex)), key_(core_->add(std::move(path), source, poll)) {}
 
+void watch::prepare(asio::any_io_executor const& ex) { watch_core::of(ex); }
+
 watch::~watch() { core_->remove(key_); }
 
 void watch::attach(std::weak_ptr<watched> who) { core_->attach(key_, std::move(who)); }
