@@ -289,6 +289,7 @@ void writer::park(write_op_list group, bool busy) {
         (op->claim ? claims_back : ops_back).push_back(std::move(op));
     write_op_list ended;
     microseconds delay = first_retry;
+    int const attempts = attempts_;  // from the timer on, the next step may be running
     {
         std::lock_guard const lock(mutex_);
         if (!claims_back.empty()) look_ = true;
@@ -299,7 +300,7 @@ void writer::park(write_op_list group, bool busy) {
                 sqlite::steady_ms() + options_.busy_deadline.milliseconds();
             queue_.start_deadlines(deadline, !lock_met_);
             lock_met_ = true;
-            delay = std::min(last_retry, first_retry * (1 << std::min(attempts_ / 4, 8)));
+            delay = std::min(last_retry, first_retry * (1 << std::min(attempts / 4, 8)));
             ++attempts_;
             stats.busy_retries.fetch_add(1, std::memory_order_relaxed);
         }
@@ -314,7 +315,7 @@ void writer::park(write_op_list group, bool busy) {
         }
         threads::instance().sqlite.post_after(delay, host_.guarded([this] { step(); }));
     }
-    if (busy) report(engine_event::kind::busy, attempts_, 0);
+    if (busy) report(engine_event::kind::busy, attempts + 1, 0);
     complete_each(std::move(ended));
 }
 
