@@ -40,11 +40,10 @@ struct outcome {
     error_code ec;
 
     auto handler(cancellation_signal& signal) {
-        return asio::bind_cancellation_slot(
-            signal.slot(), [this](error_code e, auto const&...) {
-                ++calls;
-                ec = e;
-            });
+        return asio::bind_cancellation_slot(signal.slot(), [this](error_code e, auto const&...) {
+            ++calls;
+            ec = e;
+        });
     }
 };
 
@@ -152,11 +151,11 @@ TEST_F(cancellation, a_queued_transaction_is_taken_out_without_running) {
     cancellation_signal signal;
     int done = 0;
     db.async_transact(first, [&](std::exception_ptr e) { done += e ? 0 : 1; });
-    db.async_transact(second, asio::bind_cancellation_slot(
-                                  signal.slot(), [&](std::exception_ptr e) {
-                                      ++end.calls;
-                                      end.ec = code_of(e);
-                                  }));
+    db.async_transact(second,
+                      asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr e) {
+                          ++end.calls;
+                          end.ec = code_of(e);
+                      }));
     ASSERT_TRUE(poll_until([&] { return entered.load(); }));
     signal.emit(cancellation_type::total);
     release.set_value();
@@ -180,8 +179,7 @@ TEST_F(cancellation, a_running_transaction_reports_its_true_outcome) {
     };
     outcome end;
     cancellation_signal signal;
-    db.async_transact(body,
-                      asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr e) {
+    db.async_transact(body, asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr e) {
                           ++end.calls;
                           end.ec = code_of(e);
                       }));
@@ -200,8 +198,8 @@ TEST_F(cancellation, after_completion_and_before_the_handler_it_changes_nothing)
     cancellation_signal signal;
     outcome end;
     q.async_enqueue(payload(), end.handler(signal));
-    ASSERT_TRUE(poll_until(
-        [&] { return raw_db(path).number("SELECT count(*) FROM _honker_live") == 1; }));
+    ASSERT_TRUE(
+        poll_until([&] { return raw_db(path).number("SELECT count(*) FROM _honker_live") == 1; }));
     signal.emit(cancellation_type::terminal);
     drive();
     EXPECT_EQ(end.calls, 1);
@@ -218,12 +216,12 @@ TEST_F(cancellation, a_claim_that_committed_is_handed_over) {
     cancellation_signal signal;
     std::optional<job> got;
     q.async_claim("w", asio::bind_cancellation_slot(signal.slot(), [&](error_code ec, job j) {
-        EXPECT_FALSE(ec);
-        got = j;
-    }));
+                      EXPECT_FALSE(ec);
+                      got = j;
+                  }));
     ASSERT_TRUE(poll_until([&] {
-        return raw_db(path).number(
-                   "SELECT count(*) FROM _honker_live WHERE state='processing'") == 1;
+        return raw_db(path).number("SELECT count(*) FROM _honker_live WHERE state='processing'") ==
+               1;
     }));
     signal.emit(cancellation_type::total);
     drive();
@@ -263,8 +261,8 @@ TEST_F(cancellation, an_operation_on_a_cancelled_coroutine_is_cancelled_at_its_s
         database db(io, path);
         queue q(db, "q");
         asio::steady_timer timer(io, 30ms);
-        auto const result = co_await (q.async_wait(asio::use_awaitable) ||
-                                      timer.async_wait(asio::use_awaitable));
+        auto const result =
+            co_await (q.async_wait(asio::use_awaitable) || timer.async_wait(asio::use_awaitable));
         EXPECT_EQ(result.index(), 1U);
         co_await q.async_enqueue(payload());
         asio::steady_timer long_timer(io, 1h);
