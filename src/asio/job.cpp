@@ -83,21 +83,20 @@ void job::ack(transaction& tx) const {
         tx, [&](sqlite::store& s) { must_hold(s.jobs.ack(id(), worker())); });
 }
 
-// In the user's own transaction the two statements of these must be undone together.
+// In a transaction of the user's the two statements of these must be undone together.
 
 void job::retry(transaction& tx, std::string_view error, retry_options options) const {
     if (options.delay) sqlite::check(*options.delay, "delay", true);
     std::string const text = sqlite::mended_utf8(error, max_error_bytes);
-    tx.savepoint([&] {
-        must_hold(detail::transaction_access::state(tx).store().jobs.retry(
-            id(), worker(), delay_of(options), text));
+    detail::transaction_access::write(tx, [&](sqlite::store& s) {
+        tx.savepoint([&] { must_hold(s.jobs.retry(id(), worker(), delay_of(options), text)); });
     });
 }
 
 void job::fail(transaction& tx, std::string_view error) const {
     std::string const text = sqlite::mended_utf8(error, max_error_bytes);
-    tx.savepoint([&] {
-        must_hold(detail::transaction_access::state(tx).store().jobs.fail(id(), worker(), text));
+    detail::transaction_access::write(tx, [&](sqlite::store& s) {
+        tx.savepoint([&] { must_hold(s.jobs.fail(id(), worker(), text)); });
     });
 }
 

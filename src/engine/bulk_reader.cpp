@@ -7,9 +7,8 @@
 
 namespace gander::engine {
 
-bulk_reader::bulk_reader(sqlite::connection::settings const& settings,
-                         std::function<thread_pool::task(std::function<void()>)> guarded)
-    : settings_(settings), guarded_(std::move(guarded)) {
+bulk_reader::bulk_reader(sqlite::connection::settings const& settings, host& of)
+    : settings_(settings), host_(of) {
     if (settings_.mode == open_mode::create) settings_.mode = open_mode::existing;
 }
 
@@ -17,7 +16,7 @@ void bulk_reader::post(task t) {
     std::lock_guard const lock(mutex_);
     tasks_.push_back(std::move(t));
     if (std::exchange(running_, true)) return;
-    threads::instance().sqlite.post(guarded_([this] { run(); }));
+    threads::instance().sqlite.post(host_.guarded([this] { run(); }));
 }
 
 void bulk_reader::run() {
@@ -29,7 +28,13 @@ void bulk_reader::run() {
     }
     std::int64_t delay_ms = 0;
     try {
-        if (!store_) store_ = std::make_unique<sqlite::store>(settings_);
+        if (!store_) {
+            store_ = std::make_unique<sqlite::store>(settings_);
+            if (!host_.check_identity()) {
+                store_.reset();
+                throw system_error(errc::file_replaced, settings_.path);
+            }
+        }
         t.run(*store_);
         retry_ms_ = 1;
     } catch (...) {
@@ -48,9 +53,9 @@ void bulk_reader::run() {
     if (!running_) return;
     auto& pool = threads::instance().sqlite;
     if (delay_ms > 0)
-        pool.post_after(std::chrono::milliseconds(delay_ms), guarded_([this] { run(); }));
+        pool.post_after(std::chrono::milliseconds(delay_ms), host_.guarded([this] { run(); }));
     else
-        pool.post(guarded_([this] { run(); }));
+        pool.post(host_.guarded([this] { run(); }));
 }
 
 void bulk_reader::drop_tasks() noexcept {

@@ -3,6 +3,7 @@
 /// Reads of a file that are too long, or might block, for the thread that wants them.
 #pragma once
 
+#include "engine/host.hpp"
 #include "engine/threads.hpp"
 #include "engine/write_op.hpp"
 #include "sqlite/store.hpp"
@@ -26,9 +27,7 @@ public:
         std::int64_t deadline = INT64_MAX;         ///< Steady ms at which busy is a failure.
     };
 
-    /// `guarded` wraps what is posted; see writer::host.
-    bulk_reader(sqlite::connection::settings const& settings,
-                std::function<thread_pool::task(std::function<void()>)> guarded);
+    bulk_reader(sqlite::connection::settings const& settings, host& of);
 
     void post(task t);
 
@@ -42,7 +41,7 @@ private:
     void run();
 
     sqlite::connection::settings settings_;
-    std::function<thread_pool::task(std::function<void()>)> guarded_;
+    host& host_;
     std::mutex mutex_;
     std::deque<task> tasks_;
     bool running_ = false;

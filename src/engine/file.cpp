@@ -35,7 +35,7 @@ file::file(std::unique_ptr<sqlite::store> watch_store, sqlite::connection::setti
       watch_store_(std::move(watch_store)),
       watch_(watch_store_->db),
       wal_(watch_.wal()),
-      bulk_(settings_, [this](std::function<void()> work) { return guarded(std::move(work)); }),
+      bulk_(settings_, *this),
       writer_(*this, mutex_, side_, settings_, options_) {
     notifications_.report_pruned(errc::lagged);
 }
@@ -113,7 +113,7 @@ void file::wal_backlog(std::uint32_t frames) {
             how.mode = open_mode::existing;
             how.mmap = 0;
             if (!checkpointer_) checkpointer_ = std::make_unique<sqlite::checkpointer>(how);
-            passed = checkpointer_->background_pass(side_);
+            passed = check_identity() && checkpointer_->background_pass(side_);
         } catch (system_error const&) {
             passed = false;  // a busy or failing pass costs nothing but a longer WAL: the next
                              // commit tries again
@@ -152,10 +152,11 @@ void file::fail(error_code why) {
     serve(consumers);
 }
 
-void file::check_identity() {
+bool file::check_identity() {
     bool const wal = wal_ && !read_only();
     bool const gone = read_here([&](sqlite::store& s) { return s.db.replaced(wal); });
     if (gone) fail(errc::file_replaced);
+    return !gone;
 }
 
 void file::shut_down() noexcept {

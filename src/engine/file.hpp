@@ -36,7 +36,7 @@ struct file_stats {
 
 /// Thread-safe. When the last shared pointer goes, its connections are closed on a thread of the
 /// library.
-class file final : private writer::host, public std::enable_shared_from_this<file> {
+class file final : private host, public std::enable_shared_from_this<file> {
 public:
     using notification_subscription = subscription<detail::notification_row>;
     using event_subscription = subscription<detail::event_row>;
@@ -79,8 +79,9 @@ public:
     /// is done here, on the caller's thread; what is more, or may touch the disk, goes to the pool.
     sight look();
 
-    /// Has another file taken this one's name? If so, everything fails from now on.
-    void check_identity();
+    /// Whether the file still has its name, and in WAL mode what stands beside it. If not, everything
+    /// fails from now on.
+    bool check_identity() override;
 
     /// Lets a subscription whose wait needs it read for itself, on the pool.
     void catch_up(std::shared_ptr<notification_subscription> s);
@@ -112,7 +113,6 @@ private:
     thread_pool::task guarded(std::function<void()> work) override;
     void committed(effects const& done) override;
     void wal_backlog(std::uint32_t frames) override;
-    void replaced() override { fail(errc::file_replaced); }
 
     void fail(error_code why);
     void look_on_pool();

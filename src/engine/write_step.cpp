@@ -70,8 +70,14 @@ void writer::step() {
 }
 
 bool writer::open_store(write_op_list& group) {
+    bool same_file = true;
     try {
-        if (!store_) store_ = std::make_unique<writer_store>(settings_, options_.synchronous);
+        if (store_) {
+            same_file = !store_->store.db.replaced(store_->index.attached());
+        } else {
+            store_ = std::make_unique<writer_store>(settings_, options_.synchronous);
+            same_file = host_.check_identity();
+        }
     } catch (...) {
         failure const why = current_failure();
         if (sqlite::is_busy(why.code))
@@ -80,10 +86,11 @@ bool writer::open_store(write_op_list& group) {
             fail(std::move(group), why);
         return false;
     }
-    if (!store_->store.db.replaced(store_->index.attached())) return true;
+    if (same_file) return true;
     // In WAL mode SQLite would not notice: the write would go to a WAL that the new file shares by
-    // name.
-    host_.replaced();
+    // name, or into the new file.
+    host_.check_identity();
+    store_.reset();
     fail(std::move(group), failed_with(errc::file_replaced));
     return false;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "engine/claims.hpp"
+#include "engine/host.hpp"
 #include "engine/threads.hpp"
 #include "engine/write_queue.hpp"
 #include "gander/options.hpp"
@@ -45,22 +46,6 @@ struct writer_stats {
 /// held by a stopped process delays no other file.
 class writer {
 public:
-    /// What the writer needs of the file that it belongs to.
-    class host {
-    public:
-        virtual ~host() = default;
-        /// A task that runs `work` if the file is still in use then, and keeps it in use meanwhile.
-        virtual thread_pool::task guarded(std::function<void()> work) = 0;
-        /// Runs `work` after a time, in the same way.
-        virtual thread_pool::timer after(duration delay, std::function<void()> work) = 0;
-        /// A commit of ours returned, and what it touched.
-        virtual void committed(effects const& done) = 0;
-        /// Frames in the WAL that are not checkpointed yet, after a commit.
-        virtual void wal_backlog(std::uint32_t frames) = 0;
-        /// Another file has this one's name now, or none has.
-        virtual void replaced() = 0;
-    };
-
     /// `mutex` guards the queues here and whatever else the file has; none of the host's functions
     /// is called with it held.
     writer(host& file, std::mutex& mutex, sqlite::side_file& side,
