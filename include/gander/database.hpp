@@ -117,7 +117,8 @@ GANDER_DECL void start_transact(std::shared_ptr<database_state> const& db,
 /// context is destroyed first, operations still queued are dropped without being run and their
 /// handlers are destroyed; one whose transaction is running is waited for.
 /// \par Fork
-/// In a child process every operation is `errc::used_after_fork`: open the file after fork().
+/// In a child process every operation is `errc::used_after_fork`, and so is opening a file that the
+/// parent had open: fork first, or exec a program that opens it.
 class GANDER_DECL database {
 public:
     using executor_type = asio::any_io_executor;

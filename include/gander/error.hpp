@@ -58,7 +58,8 @@ enum class errc {
     /// The handle is empty or moved-from, or its io_context has been shut down.
     closed,
 
-    /// The object was opened before fork() and this is the child. Open the file after fork().
+    /// The object was opened before fork() and this is the child; or the child opens a file that its
+    /// parent had open at the fork, which SQLite does not survive. Open files after fork() and exec.
     used_after_fork,
 
     /// The operation was started inside a transaction of the same database and would wait for it.

@@ -15,19 +15,6 @@ namespace {
 
 std::exception_ptr exception_of(error_code ec) { return std::make_exception_ptr(system_error(ec)); }
 
-/// Lets `cancel` remove a queued write.
-void connect_write_cancellation(asio::cancellation_slot slot,
-                                std::shared_ptr<database_state> const& db, std::uint64_t id) {
-    if (!slot.is_connected()) return;
-    slot.assign([weak = std::weak_ptr(db), id](asio::cancellation_type_t type) {
-        using t = asio::cancellation_type;
-        if ((type & (t::terminal | t::partial | t::total)) == t::none) return;
-        if (auto const self = weak.lock())
-            if (auto op = self->file().writer().remove(id))
-                op.release()->complete({asio::error::operation_aborted, nullptr});
-    });
-}
-
 sqlite::job_filter filter_of(job_state state) noexcept {
     switch (state) {
         case job_state::ready:
@@ -153,13 +140,7 @@ void start_publish_many(std::shared_ptr<database_state> const& db, std::string t
     if (!sqlite::valid_name(topic))
         return complete_at_once(std::move(handler), executor_of(db),
                                 make_error_code(errc::invalid_name), std::vector<std::int64_t>());
-    std::vector<std::string> texts;
-    texts.reserve(bodies.size());
-    std::size_t bytes = 0;
-    for (payload& body : bodies) {
-        bytes += body.str().size();
-        texts.push_back(std::move(body).str());
-    }
+    auto [texts, bytes] = texts_of(std::move(bodies));
     submit_write(db, std::move(handler), bytes, true,
                  [topic = std::move(topic), texts = std::move(texts)](sqlite::store& s,
                                                                       engine::effects& done) {
@@ -176,7 +157,8 @@ void start_transact(std::shared_ptr<database_state> const& db, std::unique_ptr<t
     error_code const why = db ? db->refusal(true) : make_error_code(errc::closed);
     if (why) return call->complete(exception_of(why));
     std::uint64_t const id = db->file().next_id();
-    connect_write_cancellation(slot, db, id);
+    connect_cancellation(slot, std::weak_ptr(db),
+                         [id](database_state& self) { cancel_write(self, id); });
     engine::write_op_ptr op(new transact_op(db, std::move(call)));
     op->id = id;
     db->file().writer().submit(std::move(op));

@@ -112,13 +112,7 @@ void start_enqueue_many(std::shared_ptr<queue_state> const& state, std::vector<p
     if (why)
         return complete_at_once(std::move(handler), executor_of(state), why,
                                 std::vector<std::int64_t>());
-    std::vector<std::string> texts;
-    texts.reserve(bodies.size());
-    std::size_t bytes = 0;
-    for (payload& body : bodies) {
-        bytes += body.str().size();
-        texts.push_back(std::move(body).str());
-    }
+    auto [texts, bytes] = texts_of(std::move(bodies));
     submit_write(
         state->db, std::move(handler), bytes, true,
         [state, texts = std::move(texts), options](sqlite::store& s, engine::effects& done) {

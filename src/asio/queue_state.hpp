@@ -14,7 +14,7 @@
 
 namespace gander::detail {
 
-class queue_state : public std::enable_shared_from_this<queue_state> {
+class queue_state {
 public:
     queue_state(std::shared_ptr<database_state> of, std::string called, queue_options with)
         : db(std::move(of)), name(std::move(called)), options(with) {}

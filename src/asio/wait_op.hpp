@@ -146,19 +146,24 @@ private:
     boost::intrusive::list<op_type> ops_;
 };
 
-/// Lets the handler's cancellation slot call `cancel(*state, id)`, if `state` is still there. To be
-/// called before the operation becomes visible to other threads; nobody ever clears the slot, since
-/// a slot may be touched only where its signal lives, and `weak` and the id make a late signal
-/// harmless.
-template <class Handler, class State, class Cancel>
-void connect_cancellation(Handler const& handler, std::weak_ptr<State> weak, Cancel cancel) {
-    auto slot = asio::get_associated_cancellation_slot(handler);
+/// Lets `slot` call `cancel(*state)`, if `state` is still there. To be called before the operation
+/// becomes visible to other threads; nobody ever clears the slot, since a slot may be touched only where
+/// its signal lives, and a late signal finds nothing to cancel.
+template <class State, class Cancel>
+void connect_cancellation(asio::cancellation_slot slot, std::weak_ptr<State> weak, Cancel cancel) {
     if (!slot.is_connected()) return;
     slot.assign([weak = std::move(weak), cancel](asio::cancellation_type_t type) {
         using t = asio::cancellation_type;
         if ((type & (t::terminal | t::partial | t::total)) == t::none) return;
         if (auto const state = weak.lock()) cancel(*state);
     });
+}
+
+/// The same for a handler's slot.
+template <class Signature, class State, class Cancel>
+void connect_cancellation(asio::any_completion_handler<Signature> const& handler,
+                          std::weak_ptr<State> weak, Cancel cancel) {
+    connect_cancellation(asio::get_associated_cancellation_slot(handler), std::move(weak), cancel);
 }
 
 }  // namespace gander::detail

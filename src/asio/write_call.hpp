@@ -10,9 +10,11 @@
 #include <boost/asio/error.hpp>
 
 #include <memory>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace gander::detail {
 
@@ -70,6 +72,23 @@ private:
     completion<signature> done_;
 };
 
+/// Ends a write that has not begun.
+inline void cancel_write(database_state& db, std::uint64_t id) {
+    if (auto op = db.file().writer().remove(id))
+        op.release()->complete({asio::error::operation_aborted, nullptr});
+}
+
+/// The JSON texts of many payloads, and their length in bytes.
+inline std::pair<std::vector<std::string>, std::size_t> texts_of(std::vector<payload>&& bodies) {
+    std::pair<std::vector<std::string>, std::size_t> result{{}, 0};
+    result.first.reserve(bodies.size());
+    for (payload& body : bodies) {
+        result.second += body.str().size();
+        result.first.push_back(std::move(body).str());
+    }
+    return result;
+}
+
 /// Queues `f`; any cancellation type removes it while it waits. `bytes` counts towards the bounds
 /// of a group; `several` says that `f` makes more than one change.
 template <class... R, class F>
@@ -83,10 +102,8 @@ void submit_write(std::shared_ptr<database_state> const& db,
         return complete_at_once(std::move(handler), db->executor(), why, R()...);
     using call = write_call<void(error_code, R...), F>;
     std::uint64_t const id = db->file().next_id();
-    connect_cancellation(handler, std::weak_ptr(db), [id](database_state& self) {
-        if (auto op = self.file().writer().remove(id))
-            op.release()->complete({asio::error::operation_aborted, nullptr});
-    });
+    connect_cancellation(handler, std::weak_ptr(db),
+                         [id](database_state& self) { cancel_write(self, id); });
     engine::write_op_ptr op(call::memory::make(std::move(handler), db, several, std::move(f)));
     op->id = id;
     op->bytes = bytes;

@@ -88,7 +88,7 @@ command_end command::reap() {
     // What it has started and left behind must not go on with a job that is not ours any more.
     if (ending_) ::kill(-pid_, SIGKILL);
     int status = 0;
-    pid_t reaped;
+    pid_t reaped = -1;
     do reaped = ::waitpid(pid_, &status, 0);
     while (reaped < 0 && errno == EINTR);
     reaped_ = true;

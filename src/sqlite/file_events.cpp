@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <utility>
 
 namespace gander::sqlite {
@@ -101,6 +102,9 @@ std::size_t file_events::read(std::vector<hit>& hits) {
     for (;;) {
         ssize_t const got = ::read(fd_, buffer.data(), buffer.size());
         if (got <= 0) return count;
+        // One more event would still have fitted: there is none, and a read that says so is saved.
+        bool const last =
+            static_cast<std::size_t>(got) + sizeof(inotify_event) + NAME_MAX < buffer.size();
         for (char const* at = buffer.data(); at < buffer.data() + got;) {
             auto const& e = *reinterpret_cast<inotify_event const*>(at);
             at += sizeof(inotify_event) + e.len;
@@ -119,6 +123,7 @@ std::size_t file_events::read(std::vector<hit>& hits) {
                 for (key file : shared->second) add_hit(hits, file, (e.mask & IN_ATTRIB) != 0);
             }
         }
+        if (last) return count;
     }
 }
 

@@ -77,8 +77,11 @@ TEST(PayloadRaw, NestsTo1000LevelsAndNoDeeper) {
 }
 
 TEST(PayloadRaw, LongTextsAreKept) {
-    EXPECT_TRUE(accepted('"' + std::string(1 << 20, 'x') + '"'));
-    EXPECT_TRUE(accepted('{' + ('"' + std::string(1 << 20, 'k') + '"') + ":1}"));
+    // Appended, not added up: g++ 12 with -O1 sees an overflow in the temporaries' moves.
+    std::string text = "\"";
+    text.append(1 << 20, 'x').append("\"");
+    EXPECT_TRUE(accepted(text));
+    EXPECT_TRUE(accepted("{" + text + ":1}"));
 }
 
 TEST(PayloadRaw, TheErrorTellsThePosition) {
