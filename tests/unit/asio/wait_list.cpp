@@ -87,7 +87,8 @@ TEST_F(WaitList, ACancellationForAStateThatIsGoneIsHarmless) {
     int cancelled = 0;
     auto state = std::make_shared<int>();
     auto const handler = asio::bind_cancellation_slot(signal.slot(), [](error_code) {});
-    connect_cancellation(handler, std::weak_ptr(state), [&](int&) { ++cancelled; });
+    connect_cancellation(asio::get_associated_cancellation_slot(handler), std::weak_ptr(state),
+                         [&](int&) { ++cancelled; });
     signal.emit(asio::cancellation_type::none);
     EXPECT_EQ(cancelled, 0);
     signal.emit(asio::cancellation_type::total);
