@@ -69,7 +69,6 @@ private:
     void on_step();
     void start_poll();  // mutex held
     void on_poll();
-    bool anyone_armed() const noexcept;
 
     mutable std::mutex mutex_;
     bool stopped_ = false;

@@ -72,12 +72,10 @@ file::sight file::look() {
         return sight::settled;
     }
     bool changed = false;
-    bool in_flight = false;
     std::uint32_t backlog = 0;
     {
         std::lock_guard const lock(watch_mutex_);
         changed = watch_.check() == sqlite::commit_watch::finding::changed;
-        in_flight = watch_.commit_in_flight();
         backlog = watch_.wal_backlog();
     }
     if (changed) {
@@ -88,7 +86,9 @@ file::sight file::look() {
         shared_read(notifications_, true);
         shared_read(events_, true);
     }
-    return in_flight ? sight::in_flight : sight::settled;
+    // Asks the -wal itself, so it comes after what somebody waits for.
+    std::lock_guard const lock(watch_mutex_);
+    return watch_.commit_in_flight() ? sight::in_flight : sight::settled;
 }
 
 void file::look_on_pool() {
@@ -114,9 +114,10 @@ void file::look_on_pool() {
             return;
         }
         busy_looks_ = 0;
-        if (found == sqlite::commit_watch::finding::changed) somebody_committed(false);
-        shared_read(notifications_, false);
-        shared_read(events_, false);
+        // A short read is made on this thread, with the connection whose cache the look has warmed.
+        if (found == sqlite::commit_watch::finding::changed) somebody_committed(true);
+        shared_read(notifications_, true);
+        shared_read(events_, true);
     }));
 }
 

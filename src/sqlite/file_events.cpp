@@ -17,9 +17,18 @@ namespace {
 
 constexpr std::uint32_t directory_mask =
     IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_MOVED_FROM | IN_ONLYDIR;
-constexpr std::uint32_t written_mask = IN_MODIFY;
-constexpr std::uint32_t bell_mask = IN_MODIFY | IN_ACCESS;  // a reader rings by reading
-constexpr std::uint32_t database_mask = IN_MODIFY | IN_ATTRIB;
+
+/// What stands beside a database under its name, and what is asked about it.
+struct companion {
+    std::string_view suffix;
+    std::uint32_t mask;
+};
+constexpr companion companions[] = {
+    {"", IN_MODIFY | IN_ATTRIB},
+    {"-wal", IN_MODIFY},
+    {"-journal", IN_MODIFY},
+    {side_file::suffix, IN_MODIFY | IN_ACCESS},  // a reader rings by reading
+};
 
 void add_hit(std::vector<file_events::hit>& hits, file_events::key file, bool replaced) {
     for (auto& h : hits)
@@ -63,13 +72,12 @@ void file_events::watch(key file, watched& at, std::string const& path, std::uin
     at.watches.push_back(id);
 }
 
-void file_events::watch_files(key file, watched& at) {
-    std::string const database =
-        (at.directory.ends_with('/') ? at.directory : at.directory + '/') + at.name;
-    watch(file, at, database, database_mask);
-    watch(file, at, database + "-wal", written_mask);
-    watch(file, at, database + "-journal", written_mask);
-    watch(file, at, side_file::path_for(database), bell_mask);
+void file_events::watch_files(key file, watched& at, std::optional<std::string_view> only) {
+    for (companion const& c : companions) {
+        if (only && *only != c.suffix) continue;
+        std::string path = at.directory.ends_with('/') ? at.directory : at.directory + '/';
+        watch(file, at, path.append(at.name).append(c.suffix), c.mask);
+    }
 }
 
 void file_events::remove(key file) {
@@ -139,7 +147,7 @@ void file_events::dispatch_name(int directory_watch, std::string_view name, std:
         bool const ours = suffix.empty() || suffix == "-wal" || suffix == "-shm" ||
                           suffix == "-journal" || suffix == "-gander";
         if (!ours) continue;
-        if ((mask & (IN_CREATE | IN_MOVED_TO)) != 0) watch_files(file, at->second);
+        if ((mask & (IN_CREATE | IN_MOVED_TO)) != 0) watch_files(file, at->second, suffix);
         bool const gone = (mask & (IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO)) != 0;
         add_hit(hits, file, suffix.empty() || (gone && (suffix == "-wal" || suffix == "-shm")));
     }

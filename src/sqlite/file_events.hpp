@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -55,7 +56,7 @@ private:
     };
 
     void watch(key file, watched& at, std::string const& path, std::uint32_t mask);
-    void watch_files(key file, watched& at);
+    void watch_files(key file, watched& at, std::optional<std::string_view> only = {});
     void dispatch_name(int directory_watch, std::string_view name, std::uint32_t mask,
                        std::vector<hit>& hits);
     void forget(int watch);

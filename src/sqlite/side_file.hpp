@@ -7,6 +7,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace gander::sqlite {
 
@@ -33,8 +34,10 @@ public:
     /// spares them the time between a frame's write and the commit's becoming visible.
     void ring() noexcept;
 
+    static constexpr std::string_view suffix = "-gander";
+
     static std::string path_for(std::string const& database_path) {
-        return database_path + "-gander";
+        return std::string(database_path).append(suffix);
     }
 
 private:
